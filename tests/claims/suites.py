@@ -13,7 +13,6 @@ import surefoot as sf
 from surefoot.core.claims import About
 from surefoot.core.results import Interval
 from surefoot.records.record import BASELINE
-from surefoot.study.run import RunSettings
 from surefoot.study.study import CellPlan, cell_studies, run_suite
 from tests.claims.parts import QUICK, Shift, noise_study, normal_inputs, sign_model
 from tests.claims.worlds import Outcome, any_false, missed, world
@@ -38,7 +37,7 @@ def outcome(p: np.ndarray, truth: Mapping[str, float], plan: CellPlan, seed: int
     """The whole suite is false where a cell or the mean is."""
     study = noise_study(p, sf.methods.SetMean(0.1, 0.1), seed)
     studies = cell_studies(study, CELLS, plan)
-    result = run_suite(studies, "world", plan.error, RunSettings(**QUICK))
+    result = run_suite(studies, "world", plan.error, **QUICK)
     whole, *cells = result.claims
     mean = missed(_rounded(whole), float(np.mean(list(truth.values()))))
     each = []
@@ -67,7 +66,7 @@ def beside(p: np.ndarray, other: np.ndarray, plan: CellPlan, seed: int) -> Outco
         method = sf.methods.SetMean(0.1, 0.1)
         study = noise_study(failing, method, seed, inputs=inputs, model=sign_model(column))
         studies |= {f"{prefix}{n}": s for n, s in cell_studies(study, CELLS, half).items()}
-    result = run_suite(studies, "world", plan.error, RunSettings(**QUICK))
+    result = run_suite(studies, "world", plan.error, **QUICK)
     mean, ratio, *cells = result.claims
     assert {one.guarantee.error for one in (mean, ratio)} == {plan.error}
     known = [accuracies(inputs.x[:, i].astype(np.float64)) for i in range(2)]

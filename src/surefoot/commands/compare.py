@@ -8,21 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from surefoot.commands import methods
 from surefoot.commands import options as o
 from surefoot.commands import values as v
-from surefoot.commands.methods import (
-    BuSunOptions,
-    check_each,
-    estimate_method,
-    kappa_method,
-    refuse_method,
-    tail_method,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions, option, option_name, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
+    from surefoot.records.record import Source
     from surefoot.study import Result
 
 _WIDTH = 0.05
@@ -64,7 +58,7 @@ class ComparisonOptions:
         "estimate (default: true, or same without labels). Not with --limit.",
     )
 
-    def chosen(self, stages: BuSunOptions) -> tuple[v.Given, v.Given]:
+    def chosen(self, stages: methods.BuSunOptions) -> tuple[v.Given, v.Given]:
         """The method that each, kappa or limit names, and the property it measures."""
         quantities = {"each": self.each, "kappa": self.kappa, "limit": self.limit}
         named = [option_name(name) for name, value in quantities.items() if value is not None]
@@ -73,7 +67,7 @@ class ComparisonOptions:
                 f"give either {' or '.join(named)}: each is a quantity of its own"
             )
         if self.kappa is not None or self.limit is not None:
-            refuse_method(self.method, stages, "kappa" if self.limit is None else "limit")
+            methods.refuse_method(self.method, stages, "kappa" if self.limit is None else "limit")
         kept_if = self.property
         if self.limit is not None:
             if self.property is not None:
@@ -84,12 +78,12 @@ class ComparisonOptions:
                     f"{option_name('property')} {self.property}",
                 )
             tail = o.TailOptions(limit=self.limit, confidence=self.confidence)
-            return tail_method(tail), f"confident:{self.limit}"
+            return methods.tail_method(tail), f"confident:{self.limit}"
         if self.kappa is not None:
             test = o.KappaOptions(kappa=self.kappa, confidence=self.confidence)
-            return kappa_method(test), kept_if
-        check_each(self.each)
-        method = estimate_method(self.each, self.confidence, self.method, stages, _WIDTH)
+            return methods.kappa_method(test), kept_if
+        methods.check_each(self.each)
+        method = methods.estimate_method(self.each, self.confidence, self.method, stages, _WIDTH)
         return method, kept_if
 
 
@@ -101,7 +95,7 @@ def compare(
     perturb: o.SeveralPerturb,
     *,
     measurement: ComparisonOptions,
-    stages: BuSunOptions,
+    stages: methods.BuSunOptions,
     attack: o.AttackOptions,
     clean: o.CleanOptions,
     inputs: FileOptions,
@@ -150,14 +144,13 @@ def compare(
     kept_if = v.property_for(kept_if, subjects.inputs)
     prop = v.as_property(kept_if)
     studies: dict[str, v.Given] = {}
-    sources: dict[str, v.Given] | None = {}
+    sources: dict[str, Source | None] = {}
     for words, one in _by_words(perturbations).items():
         request = SamplingRequest(None, data, one, inputs, kept_if, method)
-        known = subjects.sources(caller, one, kept_if)
         for name in several:
             key = name if len(perturbations) == 1 else under(name, words)
             studies[key] = request.of_model(name, subjects, prop, running.seed)
-            sources = None if known is None or sources is None else {**sources, key: known[name]}
+            sources[key] = subjects.source(name, caller, one, kept_if)
     along = MODELS if len(perturbations) == 1 else PERTURBED
     run = partial(run_all, studies, reference=values, attack=gradient_attack, along=along)
     result = run_each(run, list(studies), sources, caller, part=along, **more)

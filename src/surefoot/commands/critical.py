@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
     from surefoot.population import CriticalQuantile
     from surefoot.records.record import Record
-    from surefoot.region import CriticalLevel
+    from surefoot.region.critical_level import CriticalLevel
     from surefoot.study import Result, Study
     from surefoot.subject.protocols import Perturbation
 
@@ -145,8 +145,7 @@ class RadiusOptions:
     def method(self, least: float | None) -> CriticalLevel | CriticalQuantile:
         """The method; `least` is the radius that is required."""
         from surefoot.population import CriticalQuantile
-        from surefoot.region import CriticalLevel
-        from surefoot.region.critical_level import arithmetic_named
+        from surefoot.region.critical_level import CriticalLevel, arithmetic_named
 
         arithmetic = arithmetic_named(self.arithmetic)
         seconds, nodes = self.seconds_per_input, self.nodes_per_input
@@ -223,7 +222,7 @@ def critical(
     Example: sf.critical("model.onnx", "test.npz", first=10)
     """
     from surefoot.commands.request import named_models, read_subjects, run_each
-    from surefoot.region import CriticalLevel
+    from surefoot.region.critical_level import CriticalLevel
     from surefoot.study import Study
     from surefoot.study.external import check_estimator, with_estimator
     from surefoot.study.study import compare
@@ -253,7 +252,7 @@ def critical(
         for name, network in subjects.models.items()
     }  # fmt: skip
     export.check_region(next(iter(studies.values())))
-    sources = subjects.sources(caller, radius.perturb, kept_if)
+    sources = {name: subjects.source(name, caller, radius.perturb, kept_if) for name in models}
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
     run = partial(compare, studies, on_interrupt=caller.on_interrupt)
     result = run_each(

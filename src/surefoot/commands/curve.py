@@ -24,7 +24,6 @@ from surefoot.records.options import (
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
-    from surefoot.commands.request import Subjects
     from surefoot.core.results import Interval
     from surefoot.records.record import Source
     from surefoot.study import Result, Study
@@ -209,7 +208,7 @@ def curve(
     Example: sf.curve("model.onnx", "test.npz", "blur:0..2", threshold=0.8)
     """
     from surefoot.commands.request import named_models, read_subjects, run_each
-    from surefoot.study.study import compare
+    from surefoot.study.study import Study, compare
 
     running.check()
     more = running.arguments()
@@ -238,9 +237,27 @@ def curve(
     needs = None if stated is None else v.as_property(stated).needs
     subjects = read_subjects(models, data, inputs, running.seed, needs)
     clean.check(subjects.inputs)
-    studies, sources = _studies(
-        subjects, measurement, perturbations, outcome.by_class, running.seed, caller
-    )
+    bounds = next(iter(subjects.models.values())).signature.bounds
+    kept_if = measurement.property_for(subjects.inputs)
+    prop, methods = v.as_property(kept_if), measurement.methods()
+    studies: dict[str, Study] = {}
+    sources: dict[str, Source | None] = {}
+    for one in perturbations:
+        perturbation, levels = range_of(one, subjects.inputs.frame, bounds)
+        for name, network in subjects.models.items():
+            parts = [name] * (len(models) > 1)
+            words = one if isinstance(one, str) else perturbation.kind
+            parts += [words] * (len(perturbations) > 1 or len(methods) > 1)
+            for method in methods:
+                key = ", ".join([*parts, *([method] * (len(methods) > 1))])
+                if key in studies:
+                    raise InvalidArgument(f"two curves are called {key!r}: run them apart")
+                studies[key] = Study(
+                    network, subjects.inputs, perturbation,
+                    measurement.method_on(levels, running.seed, method),
+                    property=prop, seed=running.seed, by_class=outcome.by_class,
+                )  # fmt: skip
+                sources[key] = subjects.source(name, caller, one, kept_if)
     result = run_each(
         partial(compare, studies), list(studies), sources, caller, part="curve", unit="curves",
         **more,
@@ -266,73 +283,28 @@ def _share_of_levels(required: v.Number, perturb: v.AnyPerturbation) -> float:
     )
 
 
-def _studies(
-    subjects: Subjects,
-    measurement: CurveOptions,
-    perturbations: list[v.AnyPerturbation],
-    by_class: bool,
-    seed: int,
-    caller: Caller,
-) -> tuple[dict[str, Study], dict[str, Source] | None]:
-    """A study for every model and perturbation, and where it came from, by name."""
-    from surefoot.study import Study
-
-    inputs, models = subjects.inputs, subjects.models
-    bounds = next(iter(models.values())).signature.bounds
-    kept_if = measurement.property_for(inputs)
-    prop, methods = v.as_property(kept_if), measurement.methods()
-    studies: dict[str, Study] = {}
-    sources: dict[str, Source | None] = {}
-    for perturb in perturbations:
-        perturbation, levels = range_of(perturb, inputs.frame, bounds)
-        for name, model in models.items():
-            parts = [name] * (len(models) > 1)
-            words = perturb if isinstance(perturb, str) else perturbation.kind
-            parts += [words] * (len(perturbations) > 1 or len(methods) > 1)
-            for method in methods:
-                key = ", ".join([*parts, *([method] * (len(methods) > 1))])
-                if key in studies:
-                    raise InvalidArgument(f"two curves are called {key!r}: run them apart")
-                chosen = measurement.method_on(levels, seed, method)
-                studies[key] = Study(
-                    model, inputs, perturbation, chosen, property=prop, seed=seed, by_class=by_class
-                )
-                sources[key] = subjects.source(name, caller, perturb, kept_if)
-    known = {key: source for key, source in sources.items() if source is not None}
-    return studies, known if len(known) == len(studies) else None
-
-
 def range_of(
     perturb: v.AnyPerturbation, frame: tuple[int, ...] = (), bounds: Interval | None = None
 ) -> tuple[Perturbation, Interval]:
     """The perturbation with an open level, and the levels to go through."""
     from surefoot.catalogue.parse import parse_range
-    from surefoot.commands.values import as_perturbation
+    from surefoot.catalogue.registry import PERTURBATIONS
     from surefoot.core.results import Interval
     from surefoot.perturb import RandomLevel
 
     if isinstance(perturb, str):
         return parse_range(perturb, frame, bounds)
-    given: Any = as_perturbation(perturb)
+    given: Any = v.as_perturbation(perturb)
     if isinstance(given, RandomLevel):
         inner: Any = given.inner
         return replace(inner, level=None), Interval(given.lowest * given.level, given.level)
-    if given.level is None:
-        return given, Interval(0.0, _strongest(given, frame, bounds))
-    return replace(given, level=None), Interval(0.0, float(given.level))
-
-
-def _strongest(
-    perturbation: Perturbation, frame: tuple[int, ...], bounds: Interval | None
-) -> float:
-    """The end of the range of a perturbation that names no level."""
-    from surefoot.catalogue.parse import parse_range
-    from surefoot.catalogue.registry import PERTURBATIONS
-
-    kind = perturbation.kind
-    if kind in PERTURBATIONS:
-        return parse_range(kind, frame, bounds)[1].high
-    strongest = float(perturbation.levels(bounds).high)
+    if given.level is not None:
+        return replace(given, level=None), Interval(0.0, float(given.level))
+    if given.kind in PERTURBATIONS:
+        return given, Interval(0.0, parse_range(given.kind, frame, bounds)[1].high)
+    strongest = float(given.levels(bounds).high)
     if math.isfinite(strongest):
-        return strongest
-    raise InvalidArgument(f"{kind} names no level: give it one, and the levels go from 0 to it")
+        return given, Interval(0.0, strongest)
+    raise InvalidArgument(
+        f"{given.kind} names no level: give it one, and the levels go from 0 to it"
+    )

@@ -63,7 +63,7 @@ def python_function(function: Callable[..., R]) -> Callable[..., R]:
         words = call_in_words(function.__name__, signature, values)
         if takes_caller:
             display = choose_display(values.pop("progress", None))
-            values["caller"] = Caller(words, display, remark=_warn)
+            values["caller"] = Caller(words, display, remark=warnings.warn)
         chosen = groups.build(values)
         if many:
             return function(*values.pop(many, ()), **chosen, **values)
@@ -86,10 +86,6 @@ def call_in_words(name: str, signature: inspect.Signature, values: Mapping[str, 
             named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
             words.append(f"{parameter.name}={text}" if named else text)
     return f"sf.{name}({', '.join(words)})"
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, stacklevel=2)
 
 
 estimate = python_function(_estimate.estimate)

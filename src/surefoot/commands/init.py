@@ -77,7 +77,8 @@ def init(
     in_memory = [f.name for f in fields(inputs) if not is_plain(getattr(inputs, f.name))]
     if in_memory:
         raise InvalidArgument(f"init writes {option_name(in_memory[0])}: give it as text")
-    top = _repository(Path.cwd())
+    here = Path.cwd()  # within the repository whose folder has .git, or all there is of one
+    top = next((p for p in (here, *here.parents) if (p / ".git").exists()), here)
     files = (Path(STUDY), Path(os.path.relpath(top / WORKFLOW)))
     for file in files:
         _check_place(file, writing.force)
@@ -87,7 +88,8 @@ def init(
     from surefoot.study.run import doctor as check
 
     subjects = read_subjects({"": model}, data, inputs, o.SEED)
-    if _needs_bounds(subjects.models[""], subjects.inputs):
+    x, signature = subjects.inputs.x, subjects.models[""].signature
+    if subjects.inputs.frame and signature.bounds is None and x.min() >= 0 and x.max() <= 1:
         inputs = replace(inputs, bounds="0,1")
         subjects = read_subjects({"": model}, data, inputs, o.SEED)
     loaded, chosen = subjects.models[""], fit(subjects.inputs, subjects.models[""].signature.shape)
@@ -98,7 +100,7 @@ def init(
     required = _requirement(loaded, chosen)
     names = _beside(str(model)), _beside(str(data))
     study = _study_text(*names, inputs, tuple(perturbations), required)
-    workflow = _workflow_text(str(model), Path.cwd().relative_to(top))
+    workflow = _workflow_text(str(model), here.relative_to(top))
     _write(dict(zip(files, (study, workflow), strict=True)))
     return Start(checkup, files)
 
@@ -113,11 +115,6 @@ def _write(texts: dict[Path, str]) -> None:
             write_whole(file, text.encode())
     except (OSError, UnicodeEncodeError) as error:
         raise ReportFailed(f"{file} cannot be written ({error}): correct its folder") from None
-
-
-def _repository(folder: Path) -> Path:
-    """The folder of the repository that this one is in; itself where there is none."""
-    return next((p for p in (folder, *folder.parents) if (p / ".git").exists()), folder)
 
 
 def _check_place(file: Path, force: bool) -> None:
@@ -136,15 +133,6 @@ def _beside(path: str) -> str:
     """A path as one writes it from this folder, where the file is inside it."""
     here = f"{Path.cwd()}{os.sep}"
     return path.removeprefix(here)
-
-
-def _needs_bounds(model: Model, inputs: Inputs) -> bool:
-    """Whether images have no bounds and hold values from 0 to 1."""
-    return (
-        bool(inputs.frame)
-        and model.signature.bounds is None
-        and bool(inputs.x.min() >= 0 and inputs.x.max() <= 1)
-    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from surefoot.records.options import Option, duration, option, refused, refused_
 
 if TYPE_CHECKING:
     from surefoot.executors.pool import AnyExecutor
-    from surefoot.region import AnyAttack
+    from surefoot.region.attack_method import AnyAttack
     from surefoot.study import Result, Study
     from surefoot.subject.inputs import Inputs
 
@@ -59,22 +59,17 @@ def several_models(metavar: str, text: str) -> Option:
     return Option(text, metavar=metavar, argument=True, repeats=True, last="data")
 
 
+_PERTURB_HELP = (
+    "Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, blur:1+jpeg:0.5, or "
+    "your own function, mine.py:halve:0.5"
+)
 Perturb = Annotated[
-    v.AnyPerturbation,
-    Option(
-        "Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
-        "blur:1+jpeg:0.5, or your own function, mine.py:halve:0.5. `surefoot perturb --list` "
-        "lists all."
-    ),
+    v.AnyPerturbation, Option(f"{_PERTURB_HELP}. `surefoot perturb --list` lists all.")
 ]
-
-
 SeveralPerturb = Annotated[
     v.AnyPerturbation,
     Option(
-        "Perturbation and level, for example linf:8/255, rotation:-10..10, fog:s3, "
-        "blur:1+jpeg:0.5, or your own function, mine.py:halve:0.5; `surefoot perturb --list` "
-        "lists all. Repeat it for a table of several.",
+        f"{_PERTURB_HELP}; `surefoot perturb --list` lists all. Repeat it for a table of several.",
         repeats=True,
     ),
 ]
@@ -283,9 +278,12 @@ class RunOptions:
         check_executor(self._executor())
 
     def arguments(self) -> dict[str, v.Given]:
-        """For `Study.run`, `compare` and `sweep`."""
+        """For `Study.run`, `compare` and `sweep`; two of them only where they are options."""
         store = None if self.store is None else str(self.store)
-        return {"store": store, "workers": self.workers, "executor": self._executor()}
+        given = {name: x for name, x in vars(self).items() if name in ("batch", "time_limit")}
+        if given.get("time_limit") is not None:
+            given["time_limit"] = duration("time_limit", given["time_limit"])
+        return {"store": store, "workers": self.workers, "executor": self._executor(), **given}
 
     def _executor(self) -> AnyExecutor:
         """With the address, which is of Ray alone."""
@@ -328,11 +326,6 @@ class BatchOptions(RunOptions):
         "command goes on from there. Only for methods that can conclude early.",
     )
 
-    def arguments(self) -> dict[str, v.Given]:
-        """For `Study.run`, `compare` and `sweep`."""
-        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
-        return {**super().arguments(), "batch": self.batch, "time_limit": limit}
-
 
 @dataclass(frozen=True)
 class ProofTimeOptions(RunOptions):
@@ -343,21 +336,6 @@ class ProofTimeOptions(RunOptions):
         "Conclude each network with the brackets known after this time: 60, 90s, 10m, 1h. Proofs "
         "that have begun are awaited; the same command goes on from there.",
     )
-
-    def arguments(self) -> dict[str, v.Given]:
-        """For `Study.run` and `compare`."""
-        limit = None if self.time_limit is None else duration("time_limit", self.time_limit)
-        return {**super().arguments(), "time_limit": limit}
-
-
-def chosen_levels(levels: v.Numbers, perturb: v.AnyPerturbation) -> tuple[float, ...]:
-    """The levels of a sweep of this perturbation, which may have a unit: 20dB."""
-    from surefoot.catalogue.parse import level_reader
-
-    if isinstance(levels, str) and isinstance(perturb, str):
-        read = level_reader(perturb)
-        return tuple(read(part) for part in levels.split(","))
-    return v.as_numbers("levels", levels)
 
 
 _EACH_HELP = "Require the same of every class: 0.9; or of the classes named: stop=0.99,parking=0.9."
@@ -487,65 +465,54 @@ class AttackOptions:
 
     def method(self) -> AnyAttack | None:
         """The attack, or None without one."""
-        from surefoot.region import as_attack
+        from surefoot.region.attack_method import PGD, Attack, AttackFunction, as_attack
 
         given = {name: getattr(self, f"attack_{name}") for name in ("step", "starts", "iterations")}
         effort = {name: value for name, value in given.items() if value is not None}
+        first = next(iter(effort), "")
         if isinstance(self.attack, str):
             raise InvalidArgument(
                 f"attack must be True, False, an attack of sf.methods or a function, got "
                 f"{self.attack!r}: write attack_method={self.attack!r}"
             )
-        named = self.attack_method is not None
         if not isinstance(self.attack, bool):
-            if named or effort:
-                name = "method" if named else next(iter(effort))
+            if self.attack_method is not None or effort:
+                one = first if self.attack_method is None else "method"
                 raise refused(
-                    f"attack_{name}",
-                    effort.get(name),
+                    f"attack_{one}",
+                    effort.get(one),
                     "is for an attack by name: leave it out, or "
                     "give it to the attack that you pass",
                 )
             return as_attack(self.attack)
-        if not self.attack and not named:
+        if not self.attack and self.attack_method is None:
             if effort:
-                name = next(iter(effort))
                 raise refused_value(
-                    f"attack_{name}", effort[name], "needs attack=True (--attack): add it"
+                    f"attack_{first}", effort[first], "needs attack=True (--attack): add it"
                 )
             return None
-        return _attack_of_name(self.attack_method or "margin", effort)
+        name = self.attack_method or "margin"
+        if name == "margin" and "step" not in effort:
+            return Attack(**effort)
+        if name == "pgd":
+            if "step" in effort:
+                effort["step"] = v.as_number("attack_step", effort["step"])
+            return PGD(**effort)
+        if _OWN_FUNCTION.fullmatch(name):
+            if effort:
+                says = f"is for margin and pgd: let {name} have its own defaults"
+                raise refused(f"attack_{first}", effort[first], says)
+            from surefoot.models.python import import_object
 
-
-def _attack_of_name(name: str, effort: dict[str, v.Given]) -> AnyAttack:
-    """The attack of this name; what it does not take is refused."""
-    from surefoot.region import PGD, Attack, AttackFunction
-
-    if name == "margin" and "step" not in effort:
-        return Attack(**effort)
-    if name == "pgd":
-        if "step" in effort:
-            effort = {**effort, "step": v.as_number("attack_step", effort["step"])}
-        return PGD(**effort)
-    if _OWN_FUNCTION.fullmatch(name):
-        if effort:
-            first = next(iter(effort))
-            raise refused(
-                f"attack_{first}",
-                effort[first],
-                f"is for margin and pgd: let {name} have its own defaults",
+            return AttackFunction(import_object(name.removeprefix("@")), name)
+        if name == "margin":
+            raise refused_value(
+                "attack_step",
+                effort["step"],
+                "is for pgd, and margin chooses its steps itself: add attack_method "
+                "(--attack-method pgd), or leave it out",
             )
-        from surefoot.models.python import import_object
-
-        return AttackFunction(import_object(name.removeprefix("@")), name)
-    if name == "margin":
-        raise refused(
-            "attack_step",
-            effort["step"],
-            f"{effort['step']} is for pgd, and margin chooses its "
-            "steps itself: add attack_method (--attack-method pgd), or leave it out",
+        raise InvalidArgument(
+            f"there is no attack {name!r}: choose margin or pgd, or name a function of your own, "
+            "mine.py:attack or @module:attack"
         )
-    raise InvalidArgument(
-        f"there is no attack {name!r}: choose margin or pgd, or name a function of your own, "
-        "mine.py:attack or @module:attack"
-    )

@@ -8,16 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from surefoot.commands import methods
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.commands.caller import Answer, Caller
-from surefoot.commands.methods import (
-    BuSunOptions,
-    estimate_method,
-    kappa_method,
-    mean_or_each,
-    refuse_method,
-)
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import FileOptions, Option, option
@@ -87,21 +81,21 @@ class PlanOptions:
         "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
     )
 
-    def planned(self, stages: BuSunOptions) -> v.AnyMethod:
+    def planned(self, stages: methods.BuSunOptions) -> v.AnyMethod:
         """The method that is planned."""
         if self.kappa is None:
             mean = o.EstimateOptions(
                 self.precision, self.about, each=self.each,
                 confidence=self.confidence, method=self.method,
             )  # fmt: skip
-            return mean_or_each(mean, stages)
-        refuse_method(self.method, stages, "kappa")
+            return methods.mean_or_each(mean, stages)
+        methods.refuse_method(self.method, stages, "kappa")
         if self.each is not None or self.precision is not None:
             raise InvalidArgument(
                 "give either each (--each) or precision (--precision), for estimate, or kappa "
                 "(--kappa), for certify"
             )
-        return kappa_method(o.KappaOptions(kappa=self.kappa, confidence=self.confidence))
+        return methods.kappa_method(o.KappaOptions(kappa=self.kappa, confidence=self.confidence))
 
 
 @dataclass(frozen=True)
@@ -119,7 +113,7 @@ def plan(
     perturb: o.Perturb,
     *,
     measurement: PlanOptions,
-    stages: BuSunOptions,
+    stages: methods.BuSunOptions,
     prop: o.PropertyOptions,
     inputs: FileOptions,
     choice: PlanRunOptions,
@@ -161,7 +155,7 @@ def design(*, options: DesignOptions, caller: Caller) -> Answer:
 
     figure = options.figure
     v.check_figure_file(figure)
-    made: Design = estimate_method(options.width, options.confidence).design
+    made: Design = methods.estimate_method(options.width, options.confidence).design
     costs = cost(made, _FAILURE_PROBABILITIES)
     if figure is not None:
         write_figure(design_figure(made), Path(figure))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.catalogue.methods import PublishedDoubling
-from surefoot.catalogue.parse import at_level, written_level
+from surefoot.catalogue.parse import at_level, level_reader, written_level
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.commands.caller import Caller
@@ -18,7 +18,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.models.endpoint_connection import is_address, read_address
 from surefoot.records.options import FileOptions, option_name, refused_value
 from surefoot.records.record import Source
-from surefoot.region import AnyAttack
+from surefoot.region.attack_method import AnyAttack
 from surefoot.study import Result, Study, sweep
 from surefoot.study.load_files import load_files
 from surefoot.study.study import studies_by_level
@@ -56,14 +56,6 @@ class Subjects:
             models=tuple(paths) if len(paths) > 1 else (),
             study=caller.study,
         )
-
-    def sources(
-        self, caller: Caller, perturb: v.AnyPerturbation, property: v.Given
-    ) -> dict[str, Source] | None:
-        """The source of each model; None where a part of the request is in memory."""
-        sources = {name: self.source(name, caller, perturb, property) for name in self.models}
-        known = {name: source for name, source in sources.items() if source is not None}
-        return known if len(known) == len(sources) else None
 
 
 def read_subjects(
@@ -202,9 +194,7 @@ def run_sampling(
                 "a requirement is about one level: leave out levels (--levels), or leave out "
                 "require (--require) and require_each (--require-each)"
             )
-        result = _sweep(
-            request, o.chosen_levels(levels.levels, request.perturb), running.seed, caller, more
-        )
+        result = _sweep(request, levels.levels, running.seed, caller, more)
         return running.write(result, caller.command, levels.figure)
     study, source = request.study(running.seed, caller)
     wanted.check_classes(study)
@@ -226,14 +216,14 @@ def run_one(study: Study, source: Source | None, caller: Caller, **more: v.Given
 
 
 def _sweep(
-    request: SamplingRequest,
-    levels: tuple[float, ...],
-    seed: int,
-    caller: Caller,
-    more: dict[str, v.Given],
+    request: SamplingRequest, given: v.Numbers, seed: int, caller: Caller, more: dict[str, v.Given]
 ) -> Result:
-    """The same study at every level."""
+    """The same study at every level; a level may have the unit of the perturbation: 20dB."""
     text = request.perturb
+    if isinstance(given, str) and isinstance(text, str):
+        levels = tuple(map(level_reader(text), given.split(",")))
+    else:
+        levels = v.as_numbers("levels", given)
     rising = sorted(set(levels))
     first = at_level(text, rising[0]) if isinstance(text, str) else replace(text, level=rising[0])
     study, source = replace(request, perturb=first).study(seed, caller)
@@ -242,10 +232,10 @@ def _sweep(
         each = option_name("levels")
         use = f"is scaled to each of {each}" if ".." in written else f"is not used with {each}"
         caller.remark(f"{written} in {option_name('perturb')} {text} {use}")
-    sources = None
-    if source is not None:
-        texts = [at_level(text, level) for level in rising]
-        sources = {n: replace(source, perturb=t) for n, t in zip(names, texts, strict=True)}
+    sources = {
+        name: None if source is None else replace(source, perturb=at_level(text, level))
+        for name, level in zip(names, rising, strict=True)
+    }
     run = partial(sweep, study, levels)
     return run_each(run, names, sources, caller, part="level", **more)
 
@@ -253,15 +243,18 @@ def _sweep(
 def run_each(
     run: Callable[..., Result],
     names: list[str],
-    sources: dict[str, Source] | None,
+    sources: Mapping[str, Source | None],
     caller: Caller,
     *,
     part: str,
     unit: str = "inputs",
     **more: v.Given,
 ) -> Result:
-    """Several studies one after the other, each announced, shown as one result."""
-    place = 0
+    """Several studies one after the other, each announced, shown as one result.
+
+    `sources` are kept only where each study has one.
+    """
+    place, known = 0, {name: source for name, source in sources.items() if source is not None}
 
     def announce(name: str) -> None:
         nonlocal place
@@ -279,7 +272,7 @@ def run_each(
 
         return run(
             on_progress=watch_part,
-            sources=sources,
+            sources=known if len(known) == len(sources) else None,
             on_start=announce,
             on_workers=caller.on_workers,
             **more,

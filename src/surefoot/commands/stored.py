@@ -11,16 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from surefoot.commands import values as v
 from surefoot.commands.caller import Answer, Caller
 from surefoot.commands.options import STORE
-from surefoot.commands.values import (
-    as_number,
-    check_file,
-    check_page_file,
-    check_text_file,
-    class_shares,
-    share,
-)
 from surefoot.core.results import Particle, RareFailure
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.records.options import DocumentOptions, Option, option
@@ -213,7 +206,7 @@ def report(run: RunArgument = LATEST, *, options: ReportOptions) -> Answer:
     """Write the HTML report of a finished run."""
     from surefoot.study.read_store import read_result
 
-    check_page_file("out", options.out)
+    v.check_page_file("out", options.out)
     read_result(options.store, run).report(options.out)
     return Answer([options.out])
 
@@ -246,7 +239,7 @@ def replay(
     from surefoot.study.read_store import read_study
     from surefoot.subject.items import item_change
 
-    check_file(options.save)
+    v.check_file(options.save)
     study = read_study(options.store, run, trust=options.trust)
     repeated = study.replay(subject, _trial(options.store, run, subject, trial))
     if options.save is not None:
@@ -386,15 +379,15 @@ def export(
     from surefoot.report.export.table import CLAIMS, table_names
     from surefoot.study.read_store import read_run
 
-    check_text_file(options.out)
+    v.check_text_file(options.out)
     result = read_run(run, options.store)
     least, each, these = options.require, options.require_each, options.require_these
     before = result.record.required
     if least is not None or each is not None or these is not None:
         result = result.require(
-            "all" if least == "all" else None if least is None else as_number("require", least),
-            of_each_class=None if each is None else class_shares("require_each", each),
-            of_these=None if these is None else share("require_these", these),
+            "all" if least == "all" else None if least is None else v.as_number("require", least),
+            of_each_class=None if each is None else v.class_shares("require_each", each),
+            of_these=None if these is None else v.share("require_these", these),
             accept_clean_accuracy=before is not None and before.accept_clean_accuracy,
         )
     elif result.verdicts and not format_named(options.to).verdicts:

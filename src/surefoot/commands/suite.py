@@ -12,7 +12,6 @@ from surefoot.commands import values as v
 from surefoot.records.options import FileOptions, option, refused, refused_value, same_option
 
 if TYPE_CHECKING:
-    from surefoot.catalogue.suites import Suite
     from surefoot.commands.caller import Caller
     from surefoot.records.record import Source
     from surefoot.study import Result
@@ -102,7 +101,6 @@ def suite(
     from surefoot.commands.request import read_subjects, run_each
     from surefoot.records.record import BASELINE
     from surefoot.study import Study
-    from surefoot.study.run import RunSettings
     from surefoot.study.study import cell_studies, run_suite
 
     running.check()
@@ -123,7 +121,7 @@ def suite(
     cells = chosen.perturbations(subjects.inputs.frame)
     first = next(iter(cells.values()))
     studies: dict[str, Study] = {}
-    sources: dict[str, Source] | None = {}
+    sources: dict[str, Source | None] = {}
     each = replace(plan, error=plan.error / 2) if beside else plan
     for name, one in subjects.models.items():
         whole = Study(
@@ -132,36 +130,19 @@ def suite(
         )  # fmt: skip
         own = cell_studies(whole, cells, each)
         studies |= {f"{name}{cell}": study for cell, study in own.items()}
-        known = _sources(subjects.source(name, caller, chosen.name, kept_if), chosen)
-        if known is None or sources is None:
-            sources = None
-        else:
-            sources |= {f"{name}{cell}": source for cell, source in known.items()}
+        source = subjects.source(name, caller, chosen.name, kept_if)
+        for cell, text in chosen.texts.items():
+            known = source if isinstance(text, str) else None
+            sources[f"{name}{cell}"] = None if known is None else replace(known, perturb=text)
     for words in filter(None, [chosen.left_out, _budget_words(plan, measurement)]):
         caller.remark(words)
-
-    def run(
-        on_progress: v.Given, sources: v.Given, on_start: v.Given, on_workers: v.Given,
-        **more: v.Given,
-    ) -> Result:  # fmt: skip
-        store = more.pop("store")
-        settings = RunSettings(on_progress=on_progress, on_workers=on_workers, **more)
-        return run_suite(
-            studies, chosen.name, plan.error, settings, store=store, sources=sources,
-            on_start=on_start, on_forecast=partial(_say_forecast, caller),
-        )  # fmt: skip
-
+    say = partial(_say_forecast, caller)
+    run = partial(run_suite, studies, chosen.name, plan.error, on_forecast=say)
     quiet = replace(caller, announce=lambda _: None)  # the progress says which cell it is
     result = run_each(run, list(studies), sources, quiet, part="cell", **running.arguments())
     least = measurement.require
     result = clean.require(result, None if least is None else v.share("require", least))
     return running.write(result, caller.command, measurement.figure)
-
-
-def _sources(source: Source | None, suite: Suite) -> dict[str, Source] | None:
-    if source is None or not all(isinstance(text, str) for text in suite.texts.values()):
-        return None
-    return {name: replace(source, perturb=text) for name, text in suite.texts.items()}
 
 
 def _budget_words(plan: CellPlan, measurement: SuiteOptions) -> str:

@@ -216,15 +216,12 @@ def _word_meanings(given: str | Mapping[str, str]) -> dict[str, str]:
     """By word: "refused=fail,answered=pass", or a mapping. Capitals make no difference."""
     from surefoot.inputs.outcomes.rows import WORD_MEANINGS
 
-    pairs: list[tuple[str, str]] = []
     if isinstance(given, Mapping):
-        pairs = [(str(word), str(meant)) for word, meant in given.items()]
+        pairs = [(str(word), "=", str(meant)) for word, meant in given.items()]
     else:
-        for part in str(given).split(","):
-            word, _, meant = part.rpartition("=")
-            pairs.append((word, meant))
+        pairs = [part.rpartition("=") for part in str(given).split(",")]
     meanings: dict[str, str] = {}
-    for word, meant in ((a.strip().lower(), b.strip().lower()) for a, b in pairs):
+    for word, meant in ((a.strip().lower(), b.strip().lower()) for a, _, b in pairs):
         if not word or meant not in WORD_MEANINGS or word in meanings:
             problem = "is there twice" if word in meanings else "is no word and its meaning"
             raise InvalidArgument(

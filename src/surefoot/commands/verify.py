@@ -11,18 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from surefoot.commands import values as v
 from surefoot.commands.caller import Answer, Caller
 from surefoot.commands.options import STORE
 from surefoot.commands.stored import LATEST, RunArgument, about_run
-from surefoot.commands.values import (
-    AnyData,
-    AnyModel,
-    Given,
-    Number,
-    as_number,
-    check_file,
-    check_text_file,
-)
 from surefoot.records.options import FileOptions, Option, option, option_name, refused
 
 if TYPE_CHECKING:
@@ -45,7 +37,7 @@ def evidence(run: RunArgument = LATEST, *, options: EvidenceOptions, caller: Cal
     from surefoot.study.read_store import read_result
 
     out = options.out
-    check_text_file(out)
+    v.check_text_file(out)
     result = read_result(options.store, run)
     write_evidence(result.record.digest, out, store=options.store, key=options.key)
     caller.remark(about_run(result))
@@ -71,7 +63,7 @@ def key(
     del action  # there is only one
     from surefoot.evidence.envelope import key_id, new_key, read_public_key
 
-    check_file(options.out)
+    v.check_file(options.out)
     public = new_key(options.out)
     name = key_id(read_public_key(public))[:16]
     return Answer(
@@ -83,7 +75,7 @@ _SEEDS = 10**12
 """Seeds that a fresh one is drawn from: nobody can run them all beforehand, and it can be typed."""
 
 
-def _again(default: Given, text: str, **more: Given) -> Given:
+def _again(default: v.Given, text: str, **more: v.Given) -> v.Given:
     return option(default, text, panel="Running trials again (with --model and --data)", **more)
 
 
@@ -91,7 +83,7 @@ def _again(default: Given, text: str, **more: Given) -> Given:
 class RerunOptions:
     """What is run again, where model and data are."""
 
-    share: Number | None = _again(
+    share: v.Number | None = _again(
         None,
         "Part of the trials to run again, at least one (default: 0.01, and no fewer than notice "
         "5 % altered with probability 95 %).",
@@ -113,14 +105,14 @@ def check_evidence(
     key: Annotated[str | Path | None, Option("Public key that must have signed the file.")] = None,
     *,
     model: Annotated[
-        AnyModel,
+        v.AnyModel,
         Option(
             "Also run trials again, with this model; of a comparison --model A --model B.",
             metavar="MODEL",
             repeats=True,
         ),
     ] = None,
-    data: Annotated[AnyData, Option("The data for that, as in the run.", metavar="DATA")] = None,
+    data: Annotated[v.AnyData, Option("The data for that, as in the run.", metavar="DATA")] = None,
     time_limit: Annotated[
         float | None,
         Option(
@@ -181,7 +173,7 @@ def check_rerun(model: object, data: object, rerun: RerunOptions, inputs: FileOp
 def _share(rerun: RerunOptions) -> float | None:
     if rerun.share is None:
         return None
-    share = as_number("share", rerun.share)
+    share = v.as_number("share", rerun.share)
     if not 0 < share <= 1:
         raise refused(
             "share",
@@ -195,8 +187,8 @@ def _share(rerun: RerunOptions) -> float | None:
 def run_again(
     check: EvidenceCheck,
     evidence: Evidence | None,
-    model: AnyModel,
-    data: AnyData,
+    model: v.AnyModel,
+    data: v.AnyData,
     time_limit: float | None,
     rerun: RerunOptions,
     inputs: FileOptions,

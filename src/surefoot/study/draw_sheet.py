@@ -132,27 +132,24 @@ def contact_sheet(
 def read_image(path: str | Path) -> NDArray[np.float32]:
     """An image file, or the first image of .npz or .npy, as channels × height × width in 0 to 1."""
     if Path(path).suffix.lower() in (".npz", ".npy"):
-        return _first_image(str(path))
+        inputs = load_inputs(str(path))
+        if not inputs.frame:
+            raise InvalidArgument(
+                f"{path} holds no images but rows of shape {inputs.x.shape[1:]}: give an image file"
+            )
+        first: NDArray[np.float32] = to_view(inputs.x[:1], inputs, View.IMAGE)[0]
+        if first.min() < 0 or first.max() > 1:
+            raise InvalidArgument(
+                f"{path} holds values from {first.min():g} to {first.max():g}: save images in "
+                "0 to 1"
+            )
+        return np.ascontiguousarray(first)
     if not Path(path).is_file():  # opening a pipe would wait for ever
         raise InvalidArgument(f"there is no image file {path}: check the path")
     (image,) = image_files([Path(path)])
     pixels = read_opened(image, lambda opened: np.asarray(opened.convert("RGB"), dtype=np.float32))
     pixels = pixels / np.float32(255)
     return np.ascontiguousarray(np.moveaxis(pixels, -1, 0))
-
-
-def _first_image(path: str) -> NDArray[np.float32]:
-    inputs = load_inputs(path)
-    if not inputs.frame:
-        raise InvalidArgument(
-            f"{path} holds no images but rows of shape {inputs.x.shape[1:]}: give an image file"
-        )
-    image: NDArray[np.float32] = to_view(inputs.x[:1], inputs, View.IMAGE)[0]
-    if image.min() < 0 or image.max() > 1:
-        raise InvalidArgument(
-            f"{path} holds values from {image.min():g} to {image.max():g}: save images in 0 to 1"
-        )
-    return np.ascontiguousarray(image)
 
 
 def perturbation_and_levels(

@@ -22,7 +22,7 @@ from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.bracket_files import PublishedBracket, read_brackets
-from surefoot.inputs.outcomes.rows import ColumnNames, OutcomeFile
+from surefoot.inputs.outcomes.rows import ColumnNames
 from surefoot.inputs.outcomes.tables import read_outcomes
 from surefoot.population import Difference, unpaired_quantile_difference
 from surefoot.population.quantile_estimators import (
@@ -64,32 +64,6 @@ class GroupOfRows:
     def is_pooled(self) -> bool:
         """Whether an input has a bracket of each of several networks."""
         return self.networks > 1
-
-    def id_of(self, row: PublishedBracket) -> str:
-        """The name of the input: one that no other group has, where groups stand side by side."""
-        return f"{row.network} {row.split} {row.image}" if self.value else row.image
-
-    def unit_of(self, row: PublishedBracket) -> str:
-        """What was sampled: of pooled networks the image, with all of its brackets."""
-        return f"{row.split} {row.image}".strip() if self.is_pooled else ""
-
-    @property
-    def together(self) -> Jointly:
-        """What the confidence of the quantile is for."""
-        pooled = self.family == TRAINING
-        of = Together.QUANTILES_AND_DIFFERENCES if pooled else Together.QUANTILES
-        return Jointly(of, self.family_size)
-
-
-def check_by(by: str | None, at: Sequence[float]) -> None:
-    """Refuse a column by which nothing can be grouped."""
-    if by not in (None, SPLIT, LABEL, TRAINING):
-        raise InvalidArgument(f"by (--by) must be split, label or training, got {by!r}")
-    if by == TRAINING and at:
-        raise InvalidArgument(
-            "at (--at) counts inputs of one network, and by (--by) training pools networks: leave "
-            "out one of the two"
-        )
 
 
 def groups_of_rows(
@@ -174,9 +148,8 @@ def shared_record(record: Record, group: GroupOfRows, error: float) -> Record:
 
     Its interval was computed at its share of `error`; the confidence is that of all together.
     """
-    radii, (first, *others) = record.details, record.claims
-    if not isinstance(radii, Radii):
-        raise InvalidArgument(f"{group.name} holds no critical radii")
+    radii: Any = record.details
+    first, *others = record.claims
     row = radii.quantiles[0]
     assumed, about = first.guarantee.assumptions, first.about
     if group.is_pooled:
@@ -187,7 +160,10 @@ def shared_record(record: Record, group: GroupOfRows, error: float) -> Record:
         n, sampling = about.groups, Sampling.GROUPED
         about = Scope(About.POPULATION, n, sampling=sampling, groups=n, networks=group.networks)
         first = first.saying(reason=_pooled_note(first, n))
-    promise = Guarantee(first.guarantee.footing, error, assumed, group.together)
+    pooled = group.family == TRAINING
+    together = Together.QUANTILES_AND_DIFFERENCES if pooled else Together.QUANTILES
+    shared = Jointly(together, group.family_size)
+    promise = Guarantee(first.guarantee.footing, error, assumed, shared)
     result = row.result
     if isinstance(result, Quantile):
         result = replace(result, guarantee=promise, note=first.reason)
@@ -268,17 +244,15 @@ def _claim(one: Difference, parts: Mapping[str, Result]) -> Claim:
     return kinds.QuantileDifference(said, share=share, value=one.value, interval=one.interval)
 
 
-_SEARCHED = (
-    "estimator (--estimator) {name} needs the bracket of every input as the search left it; "
-    "quantile_only (--quantile-only) and within (--within) narrow only some: leave them out"
-)
-
-
 def check_estimator(method: Any, name: str, gamma: float | None) -> None:  # noqa: ANN401  any method
     """Refuse before hours of work what cannot be estimated from the method's brackets."""
     chosen = estimator_named(name, method.quantile, method.error, gamma)
     if chosen.kind != DEFAULT_ESTIMATOR and hasattr(method, "within"):
-        raise InvalidArgument(_SEARCHED.format(name=name))
+        raise InvalidArgument(
+            f"estimator (--estimator) {name} needs the bracket of every input as the search left "
+            "it; quantile_only (--quantile-only) and within (--within) narrow only some: leave "
+            "them out"
+        )
 
 
 def with_estimator(result: Result, name: str, gamma: float | None = None) -> Result:
@@ -369,7 +343,13 @@ def brackets(
     `estimator`: of the headline; shortest-ranks, order-statistics, log-normal or algorithm-1, the
     last with `gamma`, the length of interval at which it stops.
     """
-    check_by(by, at)
+    if by not in (None, SPLIT, LABEL, TRAINING):
+        raise InvalidArgument(f"by (--by) must be split, label or training, got {by!r}")
+    if by == TRAINING and at:
+        raise InvalidArgument(
+            "at (--at) counts inputs of one network, and by (--by) training pools networks: leave "
+            "out one of the two"
+        )
     estimator_named(estimator, quantile, error, gamma)
     if by is not None and estimator != DEFAULT_ESTIMATOR:
         raise InvalidArgument(
@@ -488,7 +468,11 @@ def _record_row(row: PublishedBracket, group: GroupOfRows) -> InputRow:
     plain = row.label.isdecimal() and len(row.label) <= MOST_DIGITS
     label = int(row.label) if plain else None
     predicted = -1 if label is None else label
-    return InputRow(group.id_of(row), label, predicted, bracket, group=group.unit_of(row))
+    # a name that no other group has, where groups stand side by side; of pooled networks the image
+    # is what was sampled, with all of its brackets
+    name = f"{row.network} {row.split} {row.image}" if group.value else row.image
+    unit = f"{row.split} {row.image}".strip() if group.is_pooled else ""
+    return InputRow(name, label, predicted, bracket, group=unit)
 
 
 def tally_files(paths: Sequence[Path | str], columns: ColumnNames, error: float) -> Result:
@@ -501,7 +485,11 @@ def tally_files(paths: Sequence[Path | str], columns: ColumnNames, error: float)
     files = {name: read_outcomes(path, columns) for name, path in zip(names, paths, strict=True)}
     if len(files) == 1:
         return Result(tally_record(next(iter(files.values())), error, columns.by))
-    kept, findings = matched({name: _without_classes(file) for name, file in files.items()})
+    for name, file in files.items():  # classes that were guessed have no part in a comparison
+        remarks = tuple(remark for remark in file.remarks if remark.name != "class")
+        cases = tuple(replace(case, class_name="") for case in file.cases)
+        files[name] = replace(file, cases=cases, remarks=remarks)
+    kept, findings = matched(files)
     records = {name: tally_record(file, error) for name, file in kept.items()}
     whole = compare_tallies(records, findings, error)
     return Result(whole, {name: Result(record) for name, record in records.items()})
@@ -514,10 +502,3 @@ def _names(paths: Sequence[Path]) -> list[str]:
     if (twice := first_again(names)) is not None:
         raise InvalidArgument(f"{names[twice]} is given twice: compare different files")
     return names
-
-
-def _without_classes(file: OutcomeFile) -> OutcomeFile:
-    """Classes that were guessed have no part in a comparison."""
-    remarks = tuple(remark for remark in file.remarks if remark.name != "class")
-    cases = tuple(replace(case, class_name="") for case in file.cases)
-    return replace(file, cases=cases, remarks=remarks)

@@ -100,7 +100,16 @@ def load_files(
     inputs = _inputs(options, data, options.scale, shape)
     pixels, bounds = _is_pixels(inputs), _usual_bounds(inputs)
     loaded = [_model(options, path, inputs, bounds) for path in models]
-    inputs = _numbered_as(options, loaded, inputs, data)
+    fitted = {getattr(model, "class_names", ()) for model in loaded}
+    named = isinstance(data, Inputs) or options.class_names
+    if inputs.features and inputs.labels is not None and not named and fitted != {()}:
+        if len(fitted) > 1:
+            raise InvalidArgument(
+                "these models were fitted with other classes than one another: they cannot be "
+                "compared on the same labels; study them apart"
+            )
+        # labels are numbered as the classes that the estimators were fitted with
+        inputs = _inputs(replace(options, class_names=fitted.pop()), data, None, None)
     whole_numbers = {model.signature.whole_numbers for model in loaded}
     if len(whole_numbers) > 1:
         raise InvalidArgument(
@@ -124,25 +133,6 @@ def load_files(
     )
     _check_random(options, inputs, selection.classes)
     return loaded, select(inputs, loaded, selection)
-
-
-def _numbered_as(
-    options: FileOptions,
-    models: Sequence[Model],
-    inputs: Inputs,
-    data: Any,  # noqa: ANN401  any kind of data
-) -> Inputs:
-    """The inputs with labels numbered as the classes that estimators were fitted with."""
-    names = {getattr(model, "class_names", ()) for model in models}
-    loaded = isinstance(data, Inputs) or options.class_names
-    if loaded or not inputs.features or inputs.labels is None or names == {()}:
-        return inputs
-    if len(names) > 1:
-        raise InvalidArgument(
-            "these models were fitted with other classes than one another: they cannot be "
-            "compared on the same labels; study them apart"
-        )
-    return _inputs(replace(options, class_names=names.pop()), data, None, None)
 
 
 def _check_random(options: FileOptions, inputs: Inputs, classes: Sequence[int]) -> None:

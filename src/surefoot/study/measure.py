@@ -77,26 +77,18 @@ class Measurement:
     largest_batch: int = 0
 
 
-@dataclass(frozen=True)
-class Workplace:
-    """Where batches run, as the user says it, and who is given a note on it."""
-
-    executor: AnyExecutor = None
-    on_workers: Callable[[WorkerNote], None] = warn_of_fallback
-
-
 def run_measurement(
     measurement: Measurement,
     journal: Journal,
     on_progress: Callable[[Progress], None] = lambda _: None,
     time_limit: float | None = None,
     on_time_up: Callable[[], None] = lambda: None,
-    where: Workplace = Workplace(),
+    executor: AnyExecutor = None,
+    on_workers: Callable[[WorkerNote], None] = warn_of_fallback,
     known: Mapping[str, Sequence[Entry]] = MappingProxyType({}),
 ) -> list[Any]:
     """What each subject's procedure concludes, through the one loop."""
-    bench, executor = measurement.bench, where.executor
-    workers = measurement.workers
+    bench, workers = measurement.bench, measurement.workers
     if executor is not None and not measurement.requested:
         workers = cores()
     on_gpu = getattr(device_of(bench), "type", "cpu") != "cpu"
@@ -104,7 +96,7 @@ def run_measurement(
     work = Work(
         bench, workers, measurement.in_python, on_gpu, several, requested=measurement.requested
     )
-    with open_work(work, executor, where.on_workers) as pool:
+    with open_work(work, executor, on_workers) as pool:
         return measure(
             measurement.procedures,
             bench,
@@ -325,7 +317,10 @@ def attack_measurement(study: StudyParts, workers: int | None, batch: int | None
     perturbation: Any = study.perturbation
     own_function = isinstance(study.method, AttackFunction)
     if not own_function:
-        _try_gradients(study)
+        try:  # refuses a model whose gradients cannot be had, before anything is run
+            model.logits_and_gradient(model.place(study.fitted.x[:1]), lambda logits, rows: logits)
+        except (InvalidArgument, MissingPackage, ModelFailed) as error:
+            raise InvalidArgument(f"the model's gradients cannot be had: {error}") from error
     bench = AttackBench(
         study.fitted, study.references, study.model, model, perturbation, perturbation.ball,
         study.property, study.method, study.seed, study.scorer,
@@ -347,16 +342,6 @@ def attack_measurement(study: StudyParts, workers: int | None, batch: int | None
     )
 
 
-def _try_gradients(study: StudyParts) -> None:
-    """Refuse a model whose gradients cannot be had, before anything is run."""
-    model: Any = study.model
-    x = model.place(study.fitted.x[:1])
-    try:
-        model.logits_and_gradient(x, lambda logits, rows: logits)
-    except (InvalidArgument, MissingPackage, ModelFailed) as error:
-        raise InvalidArgument(f"the model's gradients cannot be had: {error}") from error
-
-
 def _in_this_ball(study: StudyParts) -> AttackSummary:
     """What the attack is, and the ball that it searches."""
     perturbation: Any = study.perturbation
@@ -367,9 +352,9 @@ def _in_this_ball(study: StudyParts) -> AttackSummary:
     return replace(summary_of(study, study.method), ball=ball)
 
 
-def summary_of(study: StudyParts, attack: AnyAttack, reason: str = "") -> AttackSummary:
+def summary_of(study: StudyParts, attack: AnyAttack) -> AttackSummary:
     """What the attack is, before anything is known of its outcome."""
-    shared: dict[str, Any] = {"inputs": len(study.fitted), "level": study.level, "reason": reason}
+    shared: dict[str, Any] = {"inputs": len(study.fitted), "level": study.level}
     match attack:
         case PGD():
             return AttackSummary(

@@ -53,7 +53,7 @@ def radii_measurement(study: StudyParts, workers: int | None, batch: int | None)
     """Every input by itself; or all of them, in a random order, where one search asks for each."""
     inputs, method = study.fitted, study.method
     prover, read = prover_for(study)
-    network, reader = (None, None) if read is None else (read.network, read.difference)
+    network, reader = read or (None, None)
     bench = ProofBench(
         inputs, study.references, study.model, prover, radius_space(study), method.tolerance,
         method.efforts, study.seed, radius_rank(study),
@@ -145,14 +145,6 @@ def graph_of(study: StudyParts) -> Graph:
     return graph
 
 
-@dataclass(frozen=True, eq=False)
-class ReadNetwork:
-    """The network as read from the file, and its largest difference from onnxruntime."""
-
-    network: Network
-    difference: float
-
-
 def radius_space(study: StudyParts) -> InputSpace:
     """The space in which the radii of a study are measured."""
     from surefoot.verify.ball import space_of
@@ -170,15 +162,15 @@ def _plain_box(study: StudyParts) -> bool:
     return getattr(study.perturbation, "ball", None) is Ball.LINF and radius_rank(study) == 1
 
 
-def prover_for(study: StudyParts) -> tuple[Prover, ReadNetwork | None]:
-    """The prover; and the network as it was read, where it is ours."""
+def prover_for(study: StudyParts) -> tuple[Prover, tuple[Network, float] | None]:
+    """The prover; and the network as `read_checked_network` has it, where it is ours."""
     graph, command = graph_of(study), getattr(study.method, "verifier", "")
     if not command:
         arithmetic = study.method.arithmetic
         if arithmetic is Arithmetic.FLOAT32:
             _refuse_reduced(study)
         read = read_checked_network(study)
-        return BuiltInProver(read.network, arithmetic), read
+        return BuiltInProver(read[0], arithmetic), read
     from surefoot.verify.external_verifier import ExternalVerifier
 
     if not graph.plain:
@@ -215,8 +207,8 @@ def _refuse_reduced(study: StudyParts) -> None:
         )
 
 
-def read_checked_network(study: StudyParts) -> ReadNetwork:
-    """The file as layers, compared with onnxruntime; with the normalisation before it."""
+def read_checked_network(study: StudyParts) -> tuple[Network, float]:
+    """The file as layers, with the normalisation before it; how far it is from onnxruntime."""
     from surefoot.graph.network import with_normalisation
     from surefoot.graph.read_network import read_network
     from surefoot.graph.reader_check import check_reader
@@ -228,11 +220,11 @@ def read_checked_network(study: StudyParts) -> ReadNetwork:
         network = read_network(graph.content, shape)
         difference = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
     if graph.plain:
-        return ReadNetwork(network, difference)
+        return network, difference
     none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))
     shift = np.asarray(graph.prepared(none), dtype=np.float64).reshape(-1)
     scale = np.asarray(graph.prepared(one), dtype=np.float64).reshape(-1) - shift
-    return ReadNetwork(with_normalisation(network, scale, shift), difference)
+    return with_normalisation(network, scale, shift), difference
 
 
 BEYOND = (1.0, 1.5, 2.0, 4.0)
@@ -254,7 +246,7 @@ class _AtEach:
         """Ask for all levels at once."""
         answers = yield tuple(Ask(level, self.trials) for level in self.levels)
         return tuple(
-            PointsDrawn(level, counts.trials, counts.trials - counts.kept)
+            PointsDrawn(level, counts.trials, counts.failed)
             for level, counts in zip(self.levels, answers, strict=True)
         )
 
@@ -344,7 +336,7 @@ def real_arithmetic(study: StudyParts) -> Finding:
     bounds = study.facts.bounds
     some = study.fitted.x[:: max(1, len(study.fitted) // _INPUTS)][:_INPUTS]
     difference = margin_difference(
-        read_checked_network(study).network,
+        read_checked_network(study)[0],
         partial(scores_of, study),
         some,
         _RADIUS_SHARE * bounds.width,

@@ -94,14 +94,6 @@ def rows_of(record: Record, claim_about: Callable[[InputRow], Claim]) -> list[di
     ]
 
 
-def levels_of_parts(record: Record) -> dict[str, float | None]:
-    """The level of each part, of a result at several levels."""
-    details = record.details
-    if not isinstance(details, Comparison) or details.along != "level":
-        return {}
-    return {member.name: member.level for member in details.members}
-
-
 def _row_of_cell(member: Member) -> dict[str, Any]:
     """The accuracy of a cell, or the share kept, with its interval."""
     row, column = row_and_column(member.name)
@@ -262,17 +254,17 @@ class Result:
         return self._claim_about(row)
 
     def _claim_about(self, row: InputRow) -> Claim:
+        study, first = self.record.study, self.claims[0]
         if isinstance(row.result, Certificate):
-            noise = noise_of(self.record.study)
-            certified = claim_about_certificate(row, row.result, noise)
-            return as_in_records((certified,), [self.record])[0]
-        method = self.record.study.method
-        if method.kind == "splitting":
-            return as_in_records((claim_about_rare(row, self.record.study),), [self.record])[0]
-        claim = claim_about(row, self.claims[0].random, method.kind, method.number("kappa"))
-        if isinstance(claim, Radius):
-            claim = replace(claim, norm=getattr(self.claims[0], "norm", claim.norm))
-        claim = claim.saying(kept=self.claims[0].kept, confident=self.claims[0].confident)
+            claim: Claim = claim_about_certificate(row, row.result, noise_of(study))
+        elif study.method.kind == "splitting":
+            claim = claim_about_rare(row, study)
+        else:
+            method = study.method
+            claim = claim_about(row, first.random, method.kind, method.number("kappa"))
+            if isinstance(claim, Radius):
+                claim = replace(claim, norm=getattr(first, "norm", claim.norm))
+            claim = claim.saying(kept=first.kept, confident=first.confident)
         return as_in_records((claim,), [self.record])[0]
 
     @cached_property
@@ -465,9 +457,11 @@ class Result:
             import pandas as pd
         except ImportError as error:
             raise MissingPackage("to_frame needs pandas: pip install pandas") from error
-        if isinstance(self.details, Comparison) and self.details.along == "cell":
-            return pd.DataFrame([_row_of_cell(member) for member in self.details.members])
-        levels = levels_of_parts(self.record)
+        members = self.details.members if isinstance(self.details, Comparison) else ()
+        along = self.details.along if isinstance(self.details, Comparison) else ""
+        if along == "cell":
+            return pd.DataFrame([_row_of_cell(member) for member in members])
+        levels = {one.name: one.level for one in members if along == "level"}
         rows = rows_of(self.record, self._claim_about)
         for name, part in self.parts.items():
             named = {"part": name, **({"level": levels[name]} if name in levels else {})}

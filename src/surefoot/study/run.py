@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import metadata
 from itertools import takewhile
 from typing import Any
@@ -40,12 +40,12 @@ from surefoot.perturb.table import for_columns
 from surefoot.records.json_records import decisive_json
 from surefoot.records.record import AttackSummary, Finding, Record, RecordBody, Samples, Source
 from surefoot.records.spec import StudySpec
-from surefoot.region import AnyAttack, GivenAttack, as_attack
+from surefoot.region.attack_method import AnyAttack
 from surefoot.report.reasons import reason_words
 from surefoot.store import Journal, Store, open_store, store_exists
 from surefoot.store.locations import public_location
 from surefoot.study import measure
-from surefoot.study.measure import Measurement, Workplace, run_measurement
+from surefoot.study.measure import Measurement, run_measurement
 from surefoot.study.parts import StudyParts
 from surefoot.study.prove import radii_measurement, real_arithmetic
 from surefoot.study.result import Result
@@ -337,9 +337,15 @@ class RunSettings:
 
 
 def run_several(
-    studies: Mapping[str, StudyParts], where: str | None, options: Callable[[str], RunSettings]
+    studies: Mapping[str, StudyParts],
+    where: str | None,
+    options: Callable[[str], RunSettings],
+    attack: AnyAttack | None = None,
 ) -> dict[str, Result]:
-    """One after the other in a store that stays open; `options` of each when it begins."""
+    """One after the other in a store that stays open; `options` of each when it begins.
+
+    Nothing is written before the first preflight passes.
+    """
     results: dict[str, Result] = {}
     checked = () if store_exists(where) else preflight(next(iter(studies.values())))
     begun: dict[str, StudySpec] = {}
@@ -349,32 +355,14 @@ def run_several(
             check_time_limit(settings.time_limit, [study.method])
             result = _run_in(store, study, checked, settings, begun)
             checked = ()
-            kept_in = public_location(where) if where is not None else ""
+            if attack is not None:
+                result = _with_attack(study, result, attack, store, settings)
             results[name] = (
-                replace(result, store=kept_in) if kept_in else _with_journals(result, store)
+                _with_journals(result, store)
+                if where is None
+                else replace(result, store=public_location(where))
             )
     return results
-
-
-def run(
-    study: StudyParts, where: str | None, options: RunSettings, given: GivenAttack | None
-) -> Result:
-    """The whole flow. Nothing is written before the preflight passes."""
-    check_time_limit(options.time_limit, [study.method])
-    if given is not None and study.needs is not Needs.SAMPLES:
-        raise InvalidArgument(
-            f"{type(study.method).__name__}: an attack goes beside sampling only"
-            "; leave it out, or use estimate or certify"
-        )
-    attack = None if given is None else as_attack(given)
-    checked = () if store_exists(where) else preflight(study)
-    with closing(open_store(where)) as store, one_cluster():
-        result = _run_in(store, study, checked, options, {})
-        if attack is not None:
-            result = _with_attack(study, result, attack, store, options)
-        if where is None:
-            return _with_journals(result, store)
-    return replace(result, store=public_location(where))
 
 
 def _run_in(
@@ -403,11 +391,7 @@ def _run_in(
         earlier, known = known_trials(study, store, begun)
     journal = store.journal(study.digest)
     first = first_answers(study)
-    stopped_early, started = False, time.monotonic()
-
-    def on_time_up() -> None:
-        nonlocal stopped_early
-        stopped_early = True
+    stopped, started = list[bool](), time.monotonic()
 
     def record(body: RecordBody) -> Record:
         return Record(
@@ -422,14 +406,15 @@ def _run_in(
             source=options.source,
             extends=earlier,
             rung=rung,
-            stopped_early=stopped_early,
+            stopped_early=bool(stopped),
             seconds=time.monotonic() - started,
         )
 
     try:
         answers = run_measurement(
-            measurement, journal, options.on_progress, options.time_limit, on_time_up,
-            Workplace(options.executor, options.on_workers), known,
+            measurement, journal, options.on_progress, options.time_limit,
+            partial(stopped.append, True),
+            options.executor, options.on_workers, known,
         )  # fmt: skip
     except errors.ReplayMismatch as error:
         if error.subject != _CHANGED.name:
@@ -461,9 +446,8 @@ def _with_attack(
     study: StudyParts, result: Result, attack: AnyAttack, store: Store, options: RunSettings
 ) -> Result:
     """The result with the failure rate of an attack beside it: a study of its own, in the store."""
-    record, samples = result.record, result.details
-    if not isinstance(samples, Samples):
-        raise TypeError(f"an attack goes beside sampling, not {type(samples).__name__}")
+    record = result.record
+    samples: Any = result.details  # of a study that samples
     claims = tuple(claim for claim in record.claims if not isinstance(claim, RobustAtRadius))
     own = replace(options, source=record.source, on_interrupt=lambda _: None, time_limit=None)
     summary = measure.summary_of(study, attack)
@@ -528,13 +512,9 @@ def _perturbation_to_check(study: StudyParts) -> Perturbation:
     return study.perturbation
 
 
+@lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
     """The versions that the numbers were computed with."""
-    return dict(_environment())
-
-
-@lru_cache(maxsize=1)
-def _environment() -> dict[str, str]:
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for name in _PACKAGES:
         try:

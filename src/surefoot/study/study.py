@@ -32,7 +32,7 @@ from surefoot.perturb._ops.arrays import at_level
 from surefoot.perturb.table import for_columns
 from surefoot.population import CellMean, CellPasses, PopulationMean, inputs_needed
 from surefoot.records.record import Samples, Source
-from surefoot.region import GivenAttack
+from surefoot.region.attack_method import GivenAttack, as_attack
 from surefoot.report.formatting import duration_words, percent
 from surefoot.report.tables import Table
 from surefoot.statistics.planning import SimulatedTrials, simulate_mean, simulate_trials
@@ -42,7 +42,7 @@ from surefoot.study.load_files import SELECTION_SEEDS
 from surefoot.study.measure import batch_size, workers_for
 from surefoot.study.parts import StudyParts
 from surefoot.study.result import Result
-from surefoot.study.run import RunSettings, run, run_several
+from surefoot.study.run import RunSettings, run_several
 from surefoot.subject.protocols import Perturbation, to_host
 from surefoot.system.text import level_words
 
@@ -73,45 +73,6 @@ class Replay:
     def kept(self) -> bool:
         """Whether the trial does not fail."""
         return self.severity < self.limit
-
-
-def replay(study: StudyParts, subject: str, trial: int | Particle) -> Replay:
-    """The same perturbation as in the run: of a trial, or one that splitting found."""
-    if study.needs not in WITH_TRIALS:
-        raise InvalidArgument(
-            f"{type(study.method).__name__} has no trials at one level to replay"
-            ": replay a run of estimate or certify"
-        )
-    found = trial if isinstance(trial, Particle) else Particle(trial)
-    bench = study.bench()
-    ids = study.fitted.ids
-    if subject not in ids:
-        raise InvalidArgument(
-            f"there is no input {subject!r} among the {len(ids)} of this study: its inputs "
-            f"have ids such as {ids[0]}; `surefoot show --json` has all of them"
-        )
-    if found.trial < 0:
-        raise InvalidArgument(f"trials count from 0, got {found.trial}: give 0 or more")
-    row = ids.index(subject)
-    task = Task(Subject(subject, (row,)), study.level, found.trial, found.trial + 1)
-    if isinstance(trial, Particle):
-        x = SplittingBench(bench.model, bench).perturbed_as(found, task)
-    else:
-        x = bench.perturbed(task)
-    output = bench.outputs(x, [task])[0]
-    severity = float(bench.severities_of(x, [task])[0])
-    predicted = study.predicted if study.has_classes else None
-    clean = study.fitted.x[row : row + 1]
-    return Replay(
-        clean=clean[0],
-        perturbed=to_host(x)[0],
-        clean_label=None if predicted is None else int(predicted[row]),
-        label=None if predicted is None else int(np.argmax(output)),
-        severity=severity,
-        limit=float(bench.prop.limit),
-        clean_output=bench.outputs(study.model.place(clean), [task])[0],
-        output=output,
-    )
 
 
 def first_failing(study: StudyParts, subject: str, start: int, stop: int) -> int | None:
@@ -170,30 +131,6 @@ class Plan:
     def seconds(self, rehearsal: SimulatedTrials) -> float:
         """The time of the whole run if every input were like this."""
         return self.trials(rehearsal) / self.rate
-
-
-def plan(study: StudyParts, assumed: Sequence[float], workers: int | None) -> Plan:
-    """Simulate the method on assumed probabilities and time the model on one batch."""
-    if study.needs not in (Needs.SAMPLES, Needs.MEAN):
-        raise InvalidArgument(
-            f"{type(study.method).__name__} cannot be simulated: plan a method that samples at "
-            "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
-        )
-    bench, subjects, level = study.bench(), study.fitted.subjects(), study.level
-    batch, threads = batch_size(study, bench, subjects[0], level), workers_for(study, workers)
-    tasks, settled = [Task(subjects[0], level, 0, batch)], not study.facts.draws
-    if settled:  # further trials of one input would cost nothing
-        tasks = [Task(subject, level, 0, 1) for subject in subjects[:batch]]
-    with open_pool(threads) as pool:
-        start = time.perf_counter()
-        wait([pool.submit(bench.answer, tasks) for _ in range(2 * threads)])
-        seconds = time.perf_counter() - start
-    rate = 2 * threads * sum(task.units for task in tasks) / seconds
-    if study.needs is Needs.MEAN:
-        return _plan_of_mean(study, assumed, rate, threads)
-    method = method_of_trials(study.facts)
-    rehearsals = tuple(simulate_trials(method, p) for p in (_SETTLED if settled else assumed))
-    return Plan(len(study.fitted), rate, threads, rehearsals, notes=(_ONE_ANSWER,) * settled)
 
 
 _SETTLED = (1.0, 0.0)
@@ -258,17 +195,87 @@ class Study(StudyParts):
         options = RunSettings(
             workers, batch, on_progress, on_interrupt, source, time_limit, executor, on_workers
         )
-        return run(self, store, options, attack)
+        check_time_limit(time_limit, [self.method])
+        if attack is not None and self.needs is not Needs.SAMPLES:
+            raise InvalidArgument(
+                f"{type(self.method).__name__}: an attack goes beside sampling only"
+                "; leave it out, or use estimate or certify"
+            )
+        given = None if attack is None else as_attack(attack)
+        return run_several({"": self}, store, lambda _: options, given)[""]
 
     def plan(
         self, assumed: Sequence[float] = (1.0, 0.999, 0.99, 0.9, 0.5), workers: int | None = None
     ) -> Plan:
         """What `run` will cost if inputs are kept with these probabilities; times the model."""
-        return plan(self, assumed, workers)
+        if self.needs not in (Needs.SAMPLES, Needs.MEAN):
+            raise InvalidArgument(
+                f"{type(self.method).__name__} cannot be simulated: plan a method that samples at "
+                "one level, such as sf.methods.ExactSequential(0.02, 0.01)"
+            )
+        bench, subjects, level = self.bench(), self.fitted.subjects(), self.level
+        batch, threads = batch_size(self, bench, subjects[0], level), workers_for(self, workers)
+        tasks, settled = [Task(subjects[0], level, 0, batch)], not self.facts.draws
+        if settled:  # further trials of one input would cost nothing
+            tasks = [Task(subject, level, 0, 1) for subject in subjects[:batch]]
+        with open_pool(threads) as pool:
+            start = time.perf_counter()
+            wait([pool.submit(bench.answer, tasks) for _ in range(2 * threads)])
+            seconds = time.perf_counter() - start
+        rate = 2 * threads * sum(task.units for task in tasks) / seconds
+        if self.needs is Needs.MEAN:
+            return _plan_of_mean(self, assumed, rate, threads)
+        method = method_of_trials(self.facts)
+        rehearsals = tuple(simulate_trials(method, p) for p in (_SETTLED if settled else assumed))
+        return Plan(len(self.fitted), rate, threads, rehearsals, notes=(_ONE_ANSWER,) * settled)
 
     def replay(self, subject: str, trial: int | Particle) -> Replay:
         """Run one trial again, by its name; of splitting also a failure that a run `found`."""
-        return replay(self, subject, trial)
+        if self.needs not in WITH_TRIALS:
+            raise InvalidArgument(
+                f"{type(self.method).__name__} has no trials at one level to replay"
+                ": replay a run of estimate or certify"
+            )
+        found = trial if isinstance(trial, Particle) else Particle(trial)
+        bench = self.bench()
+        ids = self.fitted.ids
+        if subject not in ids:
+            raise InvalidArgument(
+                f"there is no input {subject!r} among the {len(ids)} of this study: its inputs "
+                f"have ids such as {ids[0]}; `surefoot show --json` has all of them"
+            )
+        if found.trial < 0:
+            raise InvalidArgument(f"trials count from 0, got {found.trial}: give 0 or more")
+        row = ids.index(subject)
+        task = Task(Subject(subject, (row,)), self.level, found.trial, found.trial + 1)
+        if isinstance(trial, Particle):
+            x = SplittingBench(bench.model, bench).perturbed_as(found, task)
+        else:
+            x = bench.perturbed(task)
+        output = bench.outputs(x, [task])[0]
+        severity = float(bench.severities_of(x, [task])[0])
+        predicted = self.predicted if self.has_classes else None
+        clean = self.fitted.x[row : row + 1]
+        return Replay(
+            clean=clean[0],
+            perturbed=to_host(x)[0],
+            clean_label=None if predicted is None else int(predicted[row]),
+            label=None if predicted is None else int(np.argmax(output)),
+            severity=severity,
+            limit=float(bench.prop.limit),
+            clean_output=bench.outputs(self.model.place(clean), [task])[0],
+            output=output,
+        )
+
+
+_NOT_COMPARED = {
+    Needs.SMOOTHING: "smoothed models are not compared: run each by itself, and compare their "
+    "certified accuracy",
+    Needs.SPLITTING: "failures found by splitting are not compared: run each model by itself, and "
+    "compare their intervals",
+    Needs.MEAN: "a mean to a precision takes other trials for each model, so that models cannot be "
+    "compared trial by trial: take --each in place of --precision",
+}
 
 
 def compare(
@@ -305,21 +312,8 @@ def compare(
             f"only methods of the same kind can be compared, got {' and '.join(sorted(names))}: "
             "give all studies one"
         )
-    if needs == {Needs.SMOOTHING}:
-        raise InvalidArgument(
-            "smoothed models are not compared: run each by itself, and compare their certified "
-            "accuracy"
-        )
-    if needs == {Needs.SPLITTING}:
-        raise InvalidArgument(
-            "failures found by splitting are not compared: run each model by itself, and compare "
-            "their intervals"
-        )
-    if needs == {Needs.MEAN}:
-        raise InvalidArgument(
-            "a mean to a precision takes other trials for each model, so that models cannot be "
-            "compared trial by trial: take --each in place of --precision"
-        )
+    if refusal := next((_NOT_COMPARED[one] for one in needs if one in _NOT_COMPARED), ""):
+        raise InvalidArgument(refusal)
     check_time_limit(time_limit, [study.method for study in studies.values()])
     parts = _run_each(
         studies, sources, on_start, store=store, workers=workers, batch=batch,
@@ -451,11 +445,6 @@ class CellPlan:
     error: float = 0.05
 
     def __post_init__(self) -> None:
-        if (self.precision is None) == (self.passes is None):
-            raise InvalidArgument(
-                "give either precision (--precision 0.02) or passes (--passes 1): how well each "
-                "cell is to be known"
-            )
         if self.passes is not None and self.about is About.POPULATION:
             raise InvalidArgument(
                 "passes are for these inputs: for the population give a precision (--precision "
@@ -516,15 +505,15 @@ def run_suite(
     studies: Mapping[str, Study],
     suite: str,
     error: float,
-    settings: RunSettings,
     *,
     store: str | None = None,
     sources: Mapping[str, Source] | None = None,
     on_start: Callable[[str], None] = lambda _: None,
     on_forecast: Callable[[SuiteForecast], None] = lambda _: None,
+    **more: Any,  # noqa: ANN401  the fields of `RunSettings`
 ) -> Result:
     """Every cell in turn, then what follows for all of them; cells of the store are not run."""
-    done = _finished(studies, store)
+    settings, done = RunSettings(**more), _finished(studies, store)
     waiting = {name: study for name, study in studies.items() if name not in done}
     if waiting:
         forecast = _forecast(waiting, settings.workers)
