@@ -1,7 +1,8 @@
 """Worlds of smoothed models: a sign keeps its class up to a distance that is known exactly.
 
 On the grid the model is the sign of the first value after rounding, which changes half a step above
-0: at m steps the class holds below a distance of m - 1/2 steps, and at it the vote is a tie.
+0: at m steps the class holds below a distance of m - 1/2 steps, and at it the vote is a tie. Of
+shifts it is the half of a wide image that has the bright column, and a step is a pixel.
 """
 
 from __future__ import annotations
@@ -18,21 +19,43 @@ GRID = 1 / 16
 NOISES = {
     "Gaussian noise": sf.perturb.GaussianGrid(0.25, grid=GRID),
     "uniform noise": sf.perturb.UniformGrid(8.5 * GRID, grid=GRID),
+    "shifts": sf.perturb.GaussianShift(4.0),
 }
+WIDTH = 128
+"""Of an image of four rows: 16 deviations from one border between its halves to the other."""
+
+
+def half_model():
+    """Class 1 where the brightest column lies in the right half."""
+
+    def scores(batch: np.ndarray) -> np.ndarray:
+        right = batch[:, 0, 0].argmax(axis=1) >= WIDTH // 2
+        return np.stack([~right, right], axis=1).astype(np.float32)
+
+    return sf.load_model(scores, shape=(1, 4, WIDTH), bounds=(0, 1), scores="probabilities")
 
 
 def sign_study(
     steps: np.ndarray, method: object, seed: int, noise: Perturbation = NOISES["Gaussian noise"]
 ) -> sf.Study:
     """Inputs at so many steps from 0; their true class is the one of positive values."""
-    x = np.stack([steps * GRID, np.zeros(len(steps))], axis=1).astype(np.float32)
-    inputs = sf.load_inputs(x, np.ones(len(x), int))
-    return sf.Study(sign_model(), inputs, noise, method, seed=seed)
+    if step_of(noise) == 1:
+        model, x = half_model(), np.eye(WIDTH, dtype=np.float32)[WIDTH // 2 - 1 + steps]
+        x = np.repeat(x[:, None, None], 4, axis=2)
+    else:
+        model, x = sign_model(), np.stack([steps * GRID, np.zeros(len(steps))], axis=1)
+    inputs = sf.load_inputs(x.astype(np.float32), np.ones(len(x), int))
+    return sf.Study(model, inputs, noise, method, seed=seed)
 
 
-def distance(steps: float) -> float:
+def step_of(noise: Perturbation) -> float:
+    """Its length: of shifts in pixels."""
+    return 1.0 if noise.kind == "gaussian-shift" else GRID
+
+
+def distance(steps: float, noise: Perturbation = NOISES["Gaussian noise"]) -> float:
     """Below which the class holds."""
-    return float((steps - 0.5) * GRID)
+    return float((steps - 0.5) * step_of(noise))
 
 
 for _name, _noise in NOISES.items():
@@ -42,7 +65,7 @@ for _name, _noise in NOISES.items():
         steps = np.array([1, 2, 4, 6, 0, -2])
         method = sf.methods.SmoothedRadius((), 0.1, 200)
         result = sign_study(steps, method, seed, noise).run(**QUICK)
-        truths = [max(0.0, distance(m)) for m in steps]
+        truths = [max(0.0, distance(m, noise)) for m in steps]
         claims = [result.claim_about(row.id) for row in result.inputs]
         of_each = [missed(c, t) for c, t in zip(claims, truths, strict=True)]
         mean = missed(of_kind(result.claims, "smoothed_radius")[0], float(np.mean(truths)))
@@ -50,9 +73,10 @@ for _name, _noise in NOISES.items():
 
     @world("smoothed_radius", f"a radius at which the vote is a tie, {_name}", 0.1)
     def _tie(seed: int, noise: Perturbation = _noise) -> Outcome:
-        method = sf.methods.SmoothedRadius((distance(3), distance(2)), 0.1, 1500)
+        radii = (distance(3, noise), distance(2, noise))
+        method = sf.methods.SmoothedRadius(radii, 0.1, 1500)
         result = sign_study(np.full(5, 3), method, seed, noise).run(**QUICK)
-        shown = [distance(3) in row.result.shown for row in result.inputs]
+        shown = [radii[0] in row.result.shown for row in result.inputs]
         return Outcome(len(shown), sum(shown))
 
 

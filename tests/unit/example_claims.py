@@ -265,6 +265,7 @@ EDGES = {
     "failure": {"confident": {"confident": 0.6}},
     "smoothed_radius": {
         "none": {"value": None, "interval": None, "right": 0},
+        "shifts": {"noise": NoiseOf("shift", 2.0, "")},
         "on average": {"about": THESE, "value": 0.4, "interval": Interval(0.37, inf), "right": 280},
     },
     "certified_accuracy": {
@@ -275,6 +276,7 @@ EDGES = {
         "labels kept, uniform, rounded": {
             "kept": Height.LABELS_KEPT, "noise": NoiseOf("L1", 0.5, "1/1024", rounded=True)
         },
+        "shifts": {"noise": NoiseOf("shift", 2.0, "")},
     },
     "kappa": {
         "not decided": {"decision": Verdict.UNDECIDED, "reason": "too few trials"},

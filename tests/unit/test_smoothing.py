@@ -12,6 +12,7 @@ from surefoot.core.claims import About, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.results import UNIT
 from surefoot.engine.streams import stream
+from surefoot.perturb.grid import _noise_steps
 from surefoot.records.record import Certificates
 from surefoot.statistics import Norm, SmoothedRadius, Smoothing
 from surefoot.testing.conformance import check_model, check_procedure
@@ -82,6 +83,25 @@ def test_noise_is_whole_steps_and_the_same_on_torch():
     assert np.array_equal(mixed, np.stack([y[0], X[1]]))
 
 
+def test_a_shift_moves_pixels_around_the_edges_and_two_shifts_are_one():
+    torch = pytest.importorskip("torch")
+    noise = sf.perturb.GaussianShift(2.0)
+    images = np.random.default_rng(5).random((2, 3, 4, 5), dtype=np.float32)
+    drawn = noise.draw(stream(1, "a", noise.kind, 0, images), 200, (3, 4, 5))
+    steps = _noise_steps(sf.perturb.GaussianGrid(2.0, grid=1.0), drawn, 2.0)
+    assert abs(steps.std() - np.sqrt(4 + 1 / 12)) < 0.25
+    y = noise.apply(images[:1], drawn, 2.0, UNIT)
+    for moved, by in zip(y, steps, strict=True):
+        assert np.array_equal(moved, np.roll(images[0], by, (1, 2)))
+    again = noise.apply(np.roll(images[:1], (1, -3), (2, 3)), drawn, 2.0, UNIT)
+    assert np.array_equal(again, np.roll(y, (1, -3), (2, 3)))
+    one = noise.apply(torch.from_numpy(images[:1]), torch.from_numpy(drawn), 2.0, UNIT)
+    assert np.array_equal(one.numpy(), y)
+    mixed = noise.apply(images, drawn[:2], np.array([2.0, 0.0], np.float32), UNIT)
+    assert np.array_equal(mixed, np.stack([y[0], images[1]]))
+    assert noise.smoothing(60) == Smoothing(Norm.SHIFT, 2.0, 2 * 32 * 2.0**-48)
+
+
 def test_values_of_8_bits_stay_what_they_are():
     grey = np.arange(256, dtype=np.float32)
     assert np.array_equal(GAUSSIAN.values_of(grey), grey / np.float32(255))
@@ -93,7 +113,14 @@ def test_values_of_8_bits_stay_what_they_are():
     )
 
 
-@pytest.mark.parametrize("noise", [Smoothing(Norm.L2, 0.25, 1e-8), Smoothing(Norm.L1, 0.5, 1e-8)])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Smoothing(Norm.L2, 0.25, 1e-8),
+        Smoothing(Norm.L1, 0.5, 1e-8),
+        Smoothing(Norm.SHIFT, 2.0, 1e-8),
+    ],
+)
 def test_a_radius_is_no_longer_than_its_share_allows(noise):
     for failing in (0.0, 1e-6, 1e-3, 0.1, 0.4, 0.4999):
         radius = noise.radius(failing)
@@ -134,7 +161,8 @@ def test_what_no_trials_can_show_is_refused(model):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"sigma": 0}, "must be above 0"),
+        ({"sigma": 0}, "must be a number above 0"),
+        ({"shift": 1, "grid": 1 / 255}, "nothing is rounded"),
         ({"sigma": 0.25, "uniform": 0.5}, "give the noise"),
         ({"sigma": 0.25, "require": 0.5}, "one radius"),
         ({"sigma": 0.25, "radius": -1}, "must not be below 0"),
@@ -198,5 +226,31 @@ def test_the_vote_is_a_model(model):
     assert voted.signature.digest != sf.Smoothed(model, 0.5, votes=64).signature.digest
     result = sf.estimate(voted, (X, Y), "linf:2/255", precision=0.2, store=None, **QUICK)
     assert math.isclose(result.claims[0].clean, clear.sum(), abs_tol=3)
-    refused("sigma must be above 0", sf.Smoothed, model, 0.0)
+    refused("sigma must be a number above 0", sf.Smoothed, model, 0.0)
+    refused("give the noise", sf.Smoothed, model)
     refused("votes must be 16", sf.Smoothed, model, 0.25, votes=3)
+
+
+def test_a_vote_over_uniform_noise_or_shifts_is_the_one_that_is_certified(model):
+    uniform = sf.Smoothed(model, uniform=0.1, votes=64)
+    assert uniform.noise == sf.perturb.UniformGrid(0.1, rounds=True)
+    assert uniform.in_python == model.in_python
+    assert not hasattr(uniform, "caution")  # as the model, which has none
+    refused("a shift moves images", sf.Smoothed, model, shift=1)
+    bars = np.where(np.arange(64) // 32, -1, 1).astype(np.float32)
+
+    def upper(x: np.ndarray) -> np.ndarray:
+        difference = x.reshape(len(x), 64) @ bars
+        return np.stack([difference, -difference], axis=1)
+
+    image = sf.load_model(upper, shape=(1, 8, 8), bounds=(0, 1), scores="logits")
+    x = np.random.default_rng(6).random((12, 1, 8, 8), dtype=np.float32)
+    shifted = sf.Smoothed(image, shift=0.2, votes=64)
+    check_model(shifted, x)
+    result = sf.smooth(image, x, shift=0.2, radius=0.1, max_trials=2000, store=None, **QUICK)
+    kept = [row.id for row in result.inputs if row.result.shown]
+    answers = shifted.predict(x)
+    assert kept
+    for row, shares in zip(result.inputs, answers, strict=True):
+        assert row.id not in kept or shares.argmax() == row.predicted
+    assert "every such shift of it within distance 0.1" in str(result.explain())

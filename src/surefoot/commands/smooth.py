@@ -35,6 +35,11 @@ class SmoothOptions:
     uniform: v.Number | None = option(
         None, "Instead of --sigma: half of the width of uniform noise, for L1 distances."
     )
+    shift: v.Number | None = option(
+        None,
+        "Instead of --sigma: standard deviation in pixels of shifts of images around their edges, "
+        "for shifts by whole pixels.",
+    )
     radius: v.Numbers | None = option(
         None,
         "Decide whether each input is certified up to this distance: 0.5, or several: 0.25,0.5. "
@@ -71,24 +76,18 @@ class SmoothOptions:
 
     def noise(self, inputs: Inputs, model: Model) -> Perturbation:
         """The noise on the grid of these inputs; a model of whole numbers gets clipped sums."""
-        from surefoot.perturb import GaussianGrid, UniformGrid
+        from surefoot.perturb.grid import smoothing_noise
 
-        if (self.sigma is None) == (self.uniform is None):
-            raise InvalidArgument(
-                "give the noise: sigma (--sigma 0.25) for L2 distances, or uniform (--uniform 0.5) "
-                "for L1 distances"
-            )
-        name, given = ("sigma", self.sigma) if self.uniform is None else ("uniform", self.uniform)
-        level = v.as_number(name, given or 0.0)
-        if level <= 0:
-            raise refused_value(name, given, "must be above 0: try 0.25")
-        kind: type[GaussianGrid | UniformGrid] = GaussianGrid if name == "sigma" else UniformGrid
-        clip = self.clip or model.signature.whole_numbers
+        named = {"sigma": self.sigma, "uniform": self.uniform, "shift": self.shift}
+        levels = {k: None if one is None else v.as_number(k, one) for k, one in named.items()}
+        adds = self.shift is None
+        clip = self.clip or (adds and model.signature.whole_numbers)
         if clip and model.signature.bounds is None:
             raise refused_value("clip", clip, "needs the range of values: add --bounds 0,1")
-        if self.grid is not None:
-            return kind(level, grid=v.as_number("grid", self.grid), rounds=True, clip=clip)
-        return kind(level, grid=_grid_of(inputs), clip=clip)
+        if self.grid is None:
+            grid = _grid_of(inputs) if adds else None
+            return smoothing_noise(levels, grid, rounds=False, clip=clip)
+        return smoothing_noise(levels, v.as_number("grid", self.grid), rounds=True, clip=clip)
 
 
 @dataclass(frozen=True)

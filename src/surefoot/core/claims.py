@@ -535,14 +535,19 @@ class MeanRadiusPopulation(Measured, kind="mean_radius_population"):
 class NoiseOf:
     """The noise over which a smoothed model votes: `scale` is its deviation, or half its width.
 
-    `norm` is that of the changes of an input which it bounds. `grid` is the step of inputs and
-    noise, in words; `rounded`: the inputs were brought to it.
+    `norm` is that of the changes of an input which it bounds, or "shift". `grid` is the step of
+    inputs and noise, in words; `rounded`: the inputs were brought to it.
     """
 
     norm: str
     scale: float
     grid: str
     rounded: bool = False
+
+    @property
+    def shifts(self) -> bool:
+        """Whether it moves images by whole pixels, and changes no value."""
+        return self.norm == "shift"
 
 
 class SmoothedRadius(Measured, kind="smoothed_radius"):

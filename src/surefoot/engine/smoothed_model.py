@@ -17,8 +17,9 @@ from surefoot.core.tasks import Subject, Task
 from surefoot.engine.devices import on_device_of
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
+from surefoot.inputs.arrays import image_frame
 from surefoot.models import load_model
-from surefoot.perturb.grid import BYTES, GaussianGrid
+from surefoot.perturb.grid import GaussianGrid, GaussianShift, UniformGrid, smoothing_noise
 from surefoot.properties import SameLabel
 from surefoot.statistics.bounds import check_error
 from surefoot.statistics.kappa import tail_above
@@ -29,36 +30,39 @@ _FIRST, _GROWTH = 16, 4
 """Trials at the first look, and how many times as many at the next: most inputs need one look."""
 _TOGETHER = 2**22
 """Values of the inputs that the model gets in one batch."""
+_AS_THE_MODEL = ("in_python", "assumption", "caution", "check_unchanged", "class_names")
+"""What is true of a vote as of the model: why threads wait, whether it may change, its classes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """The vote of a model over Gaussian noise: what `sf.smooth` certifies, as a model.
+    """The vote of a model over noise: what `sf.smooth` certifies, as a model.
 
-    `model` is a loaded model, or what `sf.load_model` takes. Input and noise are rounded to
-    `grid`; the scores are the shares of the votes. Of each input at most `votes` are taken, fewer
-    where the answer is clear; the class with the most of them is the one of the smoothed model
-    with probability 1 - `error` (Cohen et al. 2019). Where that is not clear all scores are
-    equal: it abstains, and a tie counts as wrong everywhere. The noise is named by the input's
-    content and the seed, so that an answer depends on its input alone.
+    `model` is a loaded model, or what `sf.load_model` takes. The noise is Gaussian (`sigma`), or
+    that of `uniform` or `shift` in `sf.smooth`. Input and noise are rounded to `grid` (1/255;
+    shifts round nothing); the scores are the shares of the votes. Of each input at most `votes`
+    are taken, fewer where the answer is clear; the class with the most of them is the one of the
+    smoothed model with probability 1 - `error` (Cohen et al. 2019). Where that is not clear all
+    scores are equal: it abstains, and a tie counts as wrong everywhere. The noise is named by the
+    input's content and the seed, so that an answer depends on its input alone.
 
     Example: sf.estimate(sf.Smoothed("model.onnx", 0.25), "test.npz", "linf:8/255")
     """
 
     model: Any
-    sigma: float
+    sigma: float | None = None
     votes: int = 1024
     error: float = 0.001
-    grid: float = BYTES
+    grid: float | None = None
     clip: bool = False
     seed: int = 1
-    noise: GaussianGrid = field(init=False, repr=False)
+    uniform: float | None = None
+    shift: float | None = None
+    noise: GaussianGrid | UniformGrid | GaussianShift = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not hasattr(self.model, "signature"):
             object.__setattr__(self, "model", load_model(self.model))
-        if not 0 < self.sigma < math.inf:
-            raise InvalidArgument(f"sigma must be above 0, got {self.sigma:g}: try 0.25")
         check_error(self.error)
         if self.votes < _FIRST:
             raise InvalidArgument(
@@ -69,8 +73,14 @@ class Smoothed:
             raise InvalidArgument(
                 f"a vote is over classes, and the model gives {given.scores}: give one of classes"
             )
-        clip = self.clip or given.whole_numbers
-        noise = GaussianGrid(float(self.sigma), grid=self.grid, rounds=True, clip=clip)
+        if self.shift is not None and not image_frame(given.shape):
+            raise InvalidArgument(
+                f"a shift moves images, and the model takes inputs of shape {given.shape}: give "
+                "sigma or uniform"
+            )
+        levels = {"sigma": self.sigma, "uniform": self.uniform, "shift": self.shift}
+        clip = self.clip or (self.shift is None and given.whole_numbers)
+        noise = smoothing_noise(levels, self.grid, rounds=True, clip=clip)
         object.__setattr__(self, "noise", noise)
 
     @cached_property
@@ -82,15 +92,10 @@ class Smoothed:
         covers = f"{own.covers}, and the noise over which it votes"
         return replace(own, scores=Scores.PROBABILITIES, digest=digest, covers=covers)
 
-    @property
-    def in_python(self) -> str:
-        """Why threads wait for each other, where those of the model do."""
-        return getattr(self.model, "in_python", "")
-
-    @property
-    def assumption(self) -> Any:  # noqa: ANN401  as the model has it
-        """What claims take for granted about the model."""
-        return getattr(self.model, "assumption", None)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  as the model has it
+        if name in _AS_THE_MODEL:
+            return getattr(self.model, name)
+        raise AttributeError(name)
 
     def place(self, x: NDArray[np.float32]) -> Array:
         """Where the model needs it."""
@@ -102,7 +107,8 @@ class Smoothed:
         steps = self.noise.steps_of(np.asarray(on_host, dtype=np.float64)).astype(np.int64)
         names = [hashlib.sha256(row.tobytes()).hexdigest() for row in steps]
         places = {name: i for i, name in enumerate(names)}  # equal inputs get one vote
-        inputs = Inputs(on_host[list(places.values())], None, tuple(places), "a batch")
+        frame = image_frame(self.signature.shape)
+        inputs = Inputs(on_host[list(places.values())], None, tuple(places), "a batch", frame=frame)
         shares = dict(zip(places, self._vote(inputs), strict=True))
         return on_device_of(x, np.stack([shares[name] for name in names]))
 
@@ -114,11 +120,11 @@ class Smoothed:
         )
         counts = np.zeros((len(inputs), self.signature.classes), dtype=np.int64)
         looks = _looks(self.votes)
-        limit, start = self.error / len(looks), 0
+        limit, start, level = self.error / len(looks), 0, self.noise.level or 0.0
         open_ = list(range(len(inputs)))
         for stop in looks:
             subjects = (Subject(inputs.ids[i], (i,)) for i in open_)
-            _count(bench, [Task(one, self.sigma, start, stop) for one in subjects], counts)
+            _count(bench, [Task(one, level, start, stop) for one in subjects], counts)
             open_ = [i for i in open_ if not _is_clear(counts[i], limit)]
             start = stop
         counts[open_] = 1

@@ -2,7 +2,7 @@
 
 from surefoot.perturb.adapters import from_albumentations, from_maite, from_nrtk, from_torchvision
 from surefoot.perturb.compose import Chain, Mixture, RandomLevel
-from surefoot.perturb.grid import GaussianGrid, UniformGrid
+from surefoot.perturb.grid import GaussianGrid, GaussianShift, UniformGrid
 from surefoot.perturb.image.blur import DefocusBlur, GaussianBlur, GlassBlur, MotionBlur, ZoomBlur
 from surefoot.perturb.image.colour import Brightness, Contrast, Desaturate, Gamma, Hue, Saturate
 from surefoot.perturb.image.digital import JPEG, Pixelate
@@ -93,8 +93,8 @@ CATALOGUE = (
 
 Noise, blurs, weather, light and files, geometry, hidden parts, camera, signals, tables, texts."""
 COMBINED = (RandomLevel, Chain, Mixture)
-UNLISTED = (GaussianGrid, UniformGrid, NoPerturbation)
-"""Noise that smooths a model: not clipped by itself, and so none that a command line names; and
+UNLISTED = (GaussianGrid, UniformGrid, GaussianShift, NoPerturbation)
+"""What smooths a model: not clipped by itself, and so none that a command line names; and
 `none`, which perturbs nothing."""
 
 __all__ = [
@@ -130,6 +130,7 @@ __all__ = [
     "GaussianBlur",
     "GaussianGrid",
     "GaussianNoise",
+    "GaussianShift",
     "GlassBlur",
     "Homoglyphs",
     "Hue",

@@ -1,4 +1,4 @@
-"""Noise in whole steps of a grid, for smoothed models: exact in the arithmetic that runs.
+"""Noise that smooths a model, in whole steps: exact in the arithmetic that runs.
 
 In floating point x + noise is not Gaussian around x, and certificates that take it for that can be
 false (Voráček & Hein 2022). Here input and noise are whole numbers of steps: the model gets a
@@ -8,8 +8,10 @@ function of their exact sum, and the law of the noise does not depend on the inp
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -18,8 +20,16 @@ from numpy.typing import NDArray
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place, place_like
-from surefoot.perturb._ops.definition import Each, LevelsWithinBounds, OfValues, Uniform
+from surefoot.perturb._ops.definition import (
+    Each,
+    Levels,
+    LevelsWithinBounds,
+    OfImages,
+    OfValues,
+    Uniform,
+)
 from surefoot.perturb._ops.definition import perturbation as perturbation_class
+from surefoot.perturb.image.blur import gather_pixels
 from surefoot.statistics.smoothing import Norm, Smoothing
 from surefoot.subject.protocols import Array, HostArray, Level, to_host
 from surefoot.system.text import level_words
@@ -32,6 +42,8 @@ _REACH = 8.0
 """Standard deviations beyond which Gaussian noise is not drawn: less than 2^-49 lies there."""
 _MOST_STEPS = 2**20
 """Of the noise in one direction, and of a value: float32 holds each of them exactly."""
+_LONGEST_SHIFT = 1000.0
+"""Pixels: a longer one goes around most images."""
 _BUCKET_BITS = 16
 """A number is looked up by its first bits; only in buckets with a boundary are the others read."""
 _OPEN = np.iinfo(np.int32).min
@@ -120,19 +132,26 @@ class _OnGrid(OfValues):
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """The exact sum of steps, as float32."""
         if not isinstance(level, int | float):
-            return self._at_levels(x, drawn, level, bounds)
+            return _at_levels(self, x, drawn, level, bounds)
         xp = array_namespace(x)
         steps = _noise_steps(self, drawn, float(level))
         y = self.values_of(xp.astype(self.steps_of(x), xp.int32) + steps)
         return clip_in_place(y, bounds) if self.clip else y
 
-    def _at_levels(self, x: Array, drawn: Array, levels: Array, bounds: Interval | None) -> Array:
-        """Each row at its own level; those of level 0 as they are."""
-        xp, rows = array_namespace(drawn), []
-        for i, level in enumerate(to_host(levels).tolist()):
-            own = x[:1] if len(x) == 1 else x[i : i + 1]
-            rows.append(self.apply(own, drawn[i : i + 1], float(level), bounds))
-        return xp.concat(rows)
+
+def _at_levels(
+    noise: Any,  # noqa: ANN401  one of this file
+    x: Array,
+    drawn: Array,
+    levels: Array,
+    bounds: Interval | None,
+) -> Array:
+    """Each row at its own level; those of level 0 as they are."""
+    xp, rows = array_namespace(drawn), []
+    for i, level in enumerate(to_host(levels).tolist()):
+        own = x[:1] if len(x) == 1 else x[i : i + 1]
+        rows.append(noise.apply(own, drawn[i : i + 1], float(level), bounds))
+    return xp.concat(rows)
 
 
 def _noise_steps(noise: _OnGrid, drawn: Array, level: float) -> Array:
@@ -219,6 +238,86 @@ class UniformGrid(_OnGrid):
 
     def _boundaries(self, level: float) -> Boundaries:
         return _uniform(2 * self._steps(level) + 1)
+
+
+@perturbation_class
+class GaussianShift(OfImages):
+    """Shifts by whole pixels, normal numbers rounded, around the edges; the level is in pixels.
+
+    What leaves the image on one side enters it on the other. So two shifts are one, by their sum,
+    and no value is computed anew: nothing needs a grid.
+    """
+
+    kind = "gaussian-shift"
+    levels = Levels(_LONGEST_SHIFT, "pixels")
+    draw = Uniform((2, 2))
+    grid_words: ClassVar[str] = ""
+    rounds: ClassVar[bool] = False
+    clip: ClassVar[bool] = False
+
+    @property
+    def phrase(self) -> str:
+        """What it does."""
+        return "shifts by whole pixels, Gaussian of standard deviation {level}, around the edges"
+
+    def smoothing(self, values: int) -> Smoothing:
+        """What follows for the smoothed model: how far down and to the right are two values."""
+        noise = self._numbers(float(self.level or 0.0))
+        return Smoothing(Norm.SHIFT, float(self.level or 0.0), noise.slack(2))
+
+    def _numbers(self, level: float) -> GaussianGrid:
+        return GaussianGrid(level, grid=1.0)
+
+    def steps_of(self, x: HostArray) -> NDArray[np.int32]:
+        """A whole number for each value: its bits, since nothing is rounded."""
+        return np.asarray(x, dtype=np.float32).view(np.int32)
+
+    def off_grid(self, x: HostArray) -> NDArray[np.bool_]:
+        """No row is: any value can be moved."""
+        return np.zeros(len(x), dtype=np.bool_)
+
+    def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
+        """Every pixel from where the shift finds it."""
+        if not isinstance(level, int | float):
+            return _at_levels(self, x, drawn, level, bounds)
+        height, width = x.shape[2:]
+        steps = to_host(_noise_steps(self._numbers(float(level)), drawn, float(level)))
+        down, right = steps[:, 0, None, None], steps[:, 1, None, None]
+        rows = (np.arange(height)[:, None] - down) % height
+        origins = rows * width + (np.arange(width) - right) % width
+        return gather_pixels(x, place_like(origins.astype(np.int64), x))
+
+
+_EXAMPLES = {"sigma": 0.25, "uniform": 0.5, "shift": 2}
+"""Levels to try, by the option that has them."""
+
+
+def smoothing_noise(
+    levels: Mapping[str, float | None], grid: float | None, *, rounds: bool, clip: bool
+) -> GaussianGrid | UniformGrid | GaussianShift:
+    """The noise of the one level that is given; without a grid that of 8-bit images."""
+    given = {name: level for name, level in levels.items() if level is not None}
+    if len(given) != 1:
+        raise InvalidArgument(
+            "give the noise: sigma (--sigma 0.25) for L2 distances, uniform (--uniform 0.5) for L1 "
+            "distances, or shift (--shift 2) for shifts of images"
+        )
+    [(name, level)] = given.items()
+    if not 0 < level < math.inf:
+        raise InvalidArgument(
+            f"{name} must be a number above 0, got {level:g}: try {_EXAMPLES[name]}",
+            option=name,
+            value=level,
+        )
+    if name == "shift":
+        if grid is not None or clip:
+            raise InvalidArgument(
+                "a shift changes no value, so that nothing is rounded or clipped: leave out grid "
+                "(--grid) and clip (--clip)"
+            )
+        return GaussianShift(level)
+    kind: type[GaussianGrid | UniformGrid] = GaussianGrid if name == "sigma" else UniformGrid
+    return kind(level, grid=BYTES if grid is None else grid, rounds=rounds, clip=clip)
 
 
 @lru_cache(maxsize=32)

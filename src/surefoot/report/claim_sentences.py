@@ -577,6 +577,9 @@ def smoothed(claim: Smoothed) -> str:
     noise = claim.noise
     scale = level_words(noise.scale)
     law = f"Gaussian noise of standard deviation {scale}"
+    if noise.shifts:
+        by = f"shifts by whole pixels, Gaussian of standard deviation {scale}, around the edges"
+        return f"the smoothed model (a vote over {by})"
     if noise.norm != "L2":
         law = f"uniform noise of half-width {scale}"
     rounded = ", to which inputs are rounded" if noise.rounded else ""
@@ -587,8 +590,14 @@ def within(claim: claims.CertifiedAccuracy) -> str:
     """Where else the class is kept, after a comma; empty at radius 0."""
     if not claim.radius:
         return ""
-    near = f"{claim.noise.norm} distance {level_words(claim.radius)} of it"
-    return f", each with every point of the grid within {near}"
+    return f", each with {_nearby(claim.noise, level_words(claim.radius))}"
+
+
+def _nearby(noise: claims.NoiseOf, radius: str) -> str:
+    """All inputs within a radius."""
+    if noise.shifts:
+        return f"every such shift of it within distance {radius}"
+    return f"every point of the grid within {noise.norm} distance {radius} of it"
 
 
 def is_right(claim: claims.CertifiedAccuracy) -> tuple[str, str]:
@@ -628,8 +637,8 @@ def _(claim: claims.SmoothedRadius) -> str:
         if around is None:
             text = f"it is not shown that {model} gives {name} its class"
             return with_condition(claim, text)
-        near = f"within {norm} distance {at_least(around.low)} of it"
-        text = f"{model} gives {name} and every point of the grid {near} its class"
+        near = _nearby(claim.noise, at_least(around.low))
+        text = f"{model} gives {name} and {near} its class"
         return with_condition(claim, f"{text}{bracketed(claim)}")
     low = 0.0 if around is None else around.low
     return with_condition(

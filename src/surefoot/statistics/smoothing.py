@@ -3,8 +3,9 @@
 The smoothed model gives the class that the model gives most often to the input plus noise. If a
 class has probability p there, it stays the most frequent one at every input nearby: under Gaussian
 noise up to the distance σ·Φ⁻¹(p) in L2 (Cohen et al. 2019), under uniform noise on [-λ, λ] up to
-2λ(p - ½) in L1 (Yang et al. 2020). So "it holds up to r" is "it fails less often than κ(r)",
-which κ-tests decide as early as the evidence allows. docs/decisions/smoothing.md has the argument,
+2λ(p - ½) in L1 (Yang et al. 2020). Shifts of an image add up as values do, and so does noise on
+their length (Fischer et al. 2020). So "it holds up to r" is "it fails less often than κ(r)", which
+κ-tests decide as early as the evidence allows. docs/decisions/smoothing.md has the argument,
 and why the noise on a grid keeps it true in floating point.
 """
 
@@ -40,19 +41,20 @@ _MOST_EVIDENCE = 690.0
 
 
 class Norm(StrEnum):
-    """In which changes of an input are measured."""
+    """In which changes of an input are measured; a shift in pixels, by its length."""
 
     L2 = "L2"
     L1 = "L1"
+    SHIFT = "shift"
 
 
 @dataclass(frozen=True)
 class Smoothing:
     """Noise on every value whose law is known to change little when the input moves.
 
-    `scale` is the standard deviation of Gaussian noise (L2), or half of the width of uniform noise
-    (L1). `slack`: the noise as it is drawn differs from that law by at most this, in total
-    variation, and so does every probability under it.
+    `scale` is the standard deviation of Gaussian noise (L2, shifts), or half of the width of
+    uniform noise (L1). `slack`: the noise as it is drawn differs from that law by at most this, in
+    total variation, and so does every probability under it.
     """
 
     norm: Norm
@@ -64,10 +66,10 @@ class Smoothing:
 
         Below 0 where nothing is enough.
         """
-        if self.norm is Norm.L2:
-            most = math.erfc(radius / self.scale / math.sqrt(2)) / 2
-        else:
+        if self.norm is Norm.L1:
             most = 0.5 - radius / (2 * self.scale)
+        else:
+            most = math.erfc(radius / self.scale / math.sqrt(2)) / 2
         return most * (1 - _ROUNDING) - self.slack
 
     def radius(self, failing: float) -> float | None:
@@ -80,7 +82,7 @@ class Smoothing:
         most = (failing + self.slack) * (1 + _ROUNDING)
         if failing >= self.kappa(0.0) or most <= 0:
             return None
-        far = -float(ndtri(most)) if self.norm is Norm.L2 else 1 - 2 * most
+        far = 1 - 2 * most if self.norm is Norm.L1 else -float(ndtri(most))
         radius = max(0.0, self.scale * far)
         while self.kappa(radius) < failing:  # the inverse is rounded too
             radius *= 1 - _ROUNDING
@@ -140,7 +142,9 @@ class SmoothedRadius:
         """The test of one input under this noise; refused where no trials could show a radius."""
         test = RadiusTest(self, noise)
         if self.radii and self.radii[-1] > (test.limit or 0.0):
-            most = "no radius at all" if test.limit is None else f"at most {test.limit:.4g}"
+            most = "no radius at all"
+            if test.limit is not None:
+                most = f"at most {_rounded_down(test.limit)}"
             raise InvalidArgument(
                 f"radius {self.radii[-1]:g} cannot be shown with {self.max_trials:,} trials an "
                 f"input under this noise, {most} can: ask for a smaller radius (--radius), take "
@@ -149,6 +153,12 @@ class SmoothedRadius:
                 value=self.radii[-1],
             )
         return test
+
+
+def _rounded_down(radius: float) -> str:
+    """Four digits of it."""
+    unit = 10.0 ** (math.floor(math.log10(radius)) - 3) if radius else 1.0
+    return f"{math.floor(radius / unit) * unit:.4g}"
 
 
 @dataclass(frozen=True)

@@ -682,9 +682,9 @@ def _check_smoothing(study: StudyParts) -> None:
     if not hasattr(noise, "smoothing"):
         raise InvalidArgument(
             f"{_name(study.method)} needs noise of which it is known how it changes when the input "
-            f"moves, and that is not known of {noise.kind}: use sf.perturb.GaussianGrid or "
-            "UniformGrid (--sigma, --uniform); turned or shifted images are interpolated, so that "
-            "two such changes are not one"
+            f"moves, and that is not known of {noise.kind}: use sf.perturb.GaussianGrid, "
+            "UniformGrid or GaussianShift (--sigma, --uniform, --shift); images that are turned, "
+            "or shifted by parts of a pixel, are interpolated, so that two such changes are not one"
         )
     if not study.model.signature.classes or not study.property.provable:
         raise InvalidArgument(

@@ -27,9 +27,9 @@ _BASE = (
     "(sf.Smoothed), not the model alone. Of the model itself nothing is said."
 )
 _MEANS = (
-    "Certified at a radius: the vote gives the class at the input and at every point of the grid "
-    "within that distance, also those an adversary would choose. Not certified says nothing: more "
-    "trials, or another method, may show it."
+    "Certified at a radius: the vote gives the class at the input and at every {nearby} within "
+    "that distance, also those an adversary would choose. Not certified says nothing: more trials, "
+    "or another method, may show it."
 )
 
 
@@ -128,10 +128,12 @@ def _facts(record: Record, details: Certificates) -> list[str]:
         f"{trials}; {budget} trials that all keep the class would show {limit}: that limit is of "
         "the budget, not of the model."
     )
+    exact = "Inputs and noise are whole steps of the grid, added exactly"
+    if details.noise.shifts:
+        exact = "Whole pixels are moved, around the edges, and no value is changed"
     lines.append(
-        "Inputs and noise are whole steps of the grid, added exactly; what is drawn differs from "
-        f"the law of the noise by at most {details.slack:.2g} in any probability, which every "
-        "certificate has paid for."
+        f"{exact}; what is drawn differs from the law of the noise by at most "
+        f"{details.slack:.2g} in any probability, which every certificate has paid for."
     )
     return lines
 
@@ -143,7 +145,8 @@ def view(record: Record, details: Certificates, verdicts: tuple[Claim, ...], com
     figure = Figure(
         partial(certified_chart, record, details), _CAPTION, "figure", f"Certified: {words}."
     )
-    first = Section("certified", table.title, (_BASE, _MEANS), (figure,), table)
+    means = _MEANS.format(nearby="such shift" if details.noise.shifts else "point of the grid")
+    first = Section("certified", table.title, (_BASE, means), (figure,), table)
     return provenance.run_view(
         record,
         verdicts,
