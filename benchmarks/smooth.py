@@ -82,12 +82,12 @@ def trained(given: argparse.Namespace, sigma: float) -> tuple[Any, Any]:
     with np.load(given.data) as data:
         x, y = data["x_test"], data["y_test"].astype(int).ravel()
         module = train(data["x_train"], data["y_train"], sigma, given.epochs, given.device)
-    given.module = module  # as ART takes it
     chosen = np.linspace(0, len(x) - 1, given.images).astype(int)
     images = x[chosen] if x.ndim == 3 else np.moveaxis(x[chosen], -1, 1)
     if images.ndim == 3:
         images = images[:, None]
     pixels = images.astype(np.float32) / np.float32(255)
+    given.module = module  # ART runs it on the device itself
     model = sf.load_model(
         module, shape=pixels.shape[1:], bounds=(0, 1), scores="logits", device=given.device
     )
@@ -168,19 +168,22 @@ def false_certificates(runs: int) -> dict[str, float]:
     return rates
 
 
-def beside_art(module: Any, inputs: Any, sigma: float, images: int) -> str:  # noqa: ANN401
-    """ART's certificates of a few of the same images, where ART and a module are there."""
+def beside_art(module: Any, model: Any, inputs: Any, sigma: float, images: int) -> str:  # noqa: ANN401
+    """ART's certificates of a few of the same images: of the module, or of a model as one."""
     try:
+        import torch
         from art.estimators.certification.randomized_smoothing import PyTorchRandomizedSmoothing
     except ImportError:
-        return "not installed (pip install adversarial-robustness-toolbox)"
-    if module is None:
-        return "takes a PyTorch module: give --data"
-    import torch
+        return "not installed (pip install adversarial-robustness-toolbox torch)"
 
-    x = inputs.x[:images]
+    class AsModule(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.as_tensor(model.predict(model.place(x.cpu().numpy())))
+
+    fitted = sf.Study(model, inputs, sf.perturb.GaussianGrid(sigma), SmoothedRadius()).fitted
+    x = fitted.x[:images]
     art = PyTorchRandomizedSmoothing(
-        model=module, loss=torch.nn.CrossEntropyLoss(), input_shape=x.shape[1:],
+        model=module or AsModule(), loss=torch.nn.CrossEntropyLoss(), input_shape=x.shape[1:],
         nb_classes=10, scale=sigma, sample_size=CHOOSING, alpha=ERROR,
     )  # fmt: skip
     begun = time.perf_counter()
@@ -214,7 +217,9 @@ def main() -> None:
                 f"sigma {sigma:g}, radius {r.radius:g}: {r.trials_an_input:,.0f} trials an input",
                 flush=True,
             )
-        art[sigma] = beside_art(getattr(given, "module", None), inputs, sigma, 10)
+        art[sigma] = beside_art(
+            getattr(given, "module", None), model, inputs, sigma, 3 if given.quick else 10
+        )
     header = ("sigma", "radius", "trials an input", "saved", "certified", "published", "over Wald")
     print_table(
         header,
