@@ -83,3 +83,4 @@ def test_an_input_far_below_what_is_wanted_is_left_there() -> None:
     assert isinstance(result, RareFailure)
     assert (result.failure, result.interval.low) == (None, 0.0)
     assert 1e-12 < result.interval.high < 1e-6
+    assert 0.8 < result.trials / method.under(1.0).forecast < 1.2

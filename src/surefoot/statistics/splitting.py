@@ -71,8 +71,6 @@ COUNTED_FROM = 1e-4
 """Failure probability from which on counting confirms it in the same run."""
 _EXPECTED_FAILURES = 10
 """Of those trials, where splitting is right."""
-_FORESEEN = 1e-9
-"""Failure probability for which progress is shown."""
 _TRACED = 40
 """Levels of a run that a record keeps, for its figure."""
 _NEGLIGIBLE = 0.05
@@ -388,8 +386,8 @@ class Ascent:
 
     @property
     def forecast(self) -> int:
-        """Trials of an input that fails as rarely as is foreseen, for who waits for them."""
-        return DRAWS + round(self.method.walkers * self.method.chain * -math.log(_FORESEEN))
+        """Trials of an input that is left since it fails too rarely, for who waits for them."""
+        return DRAWS + round(self.method.walkers * self.method.chain * -math.log(self.method.least))
 
     def steps(self) -> Generator[_Asks, list[Any], RareFailure | Undecided]:
         """Draw, move the lowest until all have failed, count where that is possible."""
