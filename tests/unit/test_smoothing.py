@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -236,6 +237,9 @@ def test_a_vote_over_uniform_noise_or_shifts_is_the_one_that_is_certified(model)
     assert uniform.noise == sf.perturb.UniformGrid(0.1, rounds=True)
     assert uniform.in_python == model.in_python
     assert not hasattr(uniform, "caution")  # as the model, which has none
+    served = SimpleNamespace(signature=model.signature, caution="it may change", class_names=("a",))
+    voted = sf.Smoothed(served, 0.25)
+    assert (voted.caution, voted.class_names) == (served.caution, served.class_names)
     refused("a shift moves images", sf.Smoothed, model, shift=1)
     bars = np.where(np.arange(64) // 32, -1, 1).astype(np.float32)
 
