@@ -258,3 +258,13 @@ def test_a_vote_over_uniform_noise_or_shifts_is_the_one_that_is_certified(model)
     for row, shares in zip(result.inputs, answers, strict=True):
         assert row.id not in kept or shares.argmax() == row.predicted
     assert "every such shift of it within distance 0.1" in str(result.explain())
+
+
+def test_where_nothing_is_certified_nothing_is_said_of_other_inputs(model):
+    method = SmoothedRadius((0.5,), 0.05, 200)
+    result = study(model, method).run(**QUICK)
+    these, every, _ = result.claims
+    assert these.shown == 0
+    assert (every.interval, every.guarantee.error, every.is_open) == (UNIT, 0.05, False)
+    verdict = result.require(0.5, accept_clean_accuracy=True).verdicts[0]
+    assert verdict.verdict is Verdict.UNDECIDED

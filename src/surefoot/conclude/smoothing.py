@@ -28,7 +28,7 @@ from surefoot.core.claims import (
 from surefoot.core.procedure import Pinned
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
-    NO_GUARANTEE,
+    UNIT,
     Certificate,
     Decision,
     Estimate,
@@ -146,9 +146,8 @@ def _claims(facts: StudyFacts, rows: Sequence[InputRow], details: Certificates) 
         these = Interval(row.least / n, 1.0)
         of_these.append(CertifiedAccuracy(common, **known, value=row.shown / n, interval=these))
         said = replace(common, about=population)
-        if isinstance(row.whole, Undecided):
-            said = replace(said, guarantee=NO_GUARANTEE, reason=row.whole.because)
-            of_population.append(CertifiedAccuracy(said, **known))
+        if isinstance(row.whole, Undecided):  # nothing is certified: that says nothing of others
+            of_population.append(CertifiedAccuracy(said, **known, interval=UNIT))
             continue
         promise = replace(row.whole.guarantee, error=error, jointly=together)
         said = replace(said, guarantee=promise)

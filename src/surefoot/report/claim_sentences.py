@@ -618,9 +618,9 @@ def _(claim: claims.CertifiedAccuracy) -> str:
         if around.low == 0:
             truly = f", each by itself with confidence {confidence(claim.guarantee.error)}"
         some = f"{claim.shown:,} of {inputs}{within(claim)}{truly}"
-        return with_condition(
-            claim, f"{model} {shown} {some if claim.shown else f'none of {inputs}'}"
-        )
+        if not claim.shown:
+            some = f"none of {inputs}{within(claim)}"
+        return with_condition(claim, f"{model} {shown} {some}")
     if around.low == 0:
         return _says_nothing(claim, f"how many {inputs} {model} {does}{within(claim)}")
     share = (
