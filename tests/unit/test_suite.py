@@ -1,5 +1,6 @@
 """Suites: their files, the cells they make, and one shared error."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from surefoot.core.claims import About, Verdict
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
 from surefoot.core.results import Interval
+from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
 from surefoot.statistics.stratified_mean import MeanBounds
@@ -297,3 +299,20 @@ def test_an_undecided_suite_says_what_is_likely_to_decide_it(images, finer, why)
     harder = near.reason.values[2]
     finer_still = harder.values[0] / forecast.values[0]
     assert harder.why is Why.MANY_MAY_DECIDE or not 0.2 < finer_still < 5
+
+
+def test_a_suite_runs_no_trial_again_that_its_forecast_ran(images, monkeypatch):
+    ran, answer = Counter(), SamplingBench.answer
+
+    def counting(bench, tasks):
+        ran.update(
+            (bench.perturbation, task.subject.name, trial)
+            for task in tasks
+            for trial in range(task.start, task.stop)
+        )
+        return answer(bench, tasks)
+
+    monkeypatch.setattr(SamplingBench, "answer", counting)
+    run(images, suite=suite_of(["gaussian:s3", "brightness:s3"]))
+    again = {(name, trial) for (_, name, trial), times in ran.items() if times > 1}
+    assert again == {("00", 0)}  # the one before the first is timed

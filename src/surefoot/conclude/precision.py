@@ -59,8 +59,9 @@ def results_of_inputs(
     The method took the inputs in this order.
     """
     settled = facts.randomness is Randomness.NOTHING
-    known = _by_place(result.counts, order)
-    return {i: _local(own, facts.method.error, settled=settled) for i, own in known.items()}
+    known, error = _by_place(result.counts, order), facts.method.error
+    said = {own: _local(own, error, settled=settled) for own in set(known.values())}
+    return {i: said[own] for i, own in known.items()}
 
 
 def _by_place(counts: Mapping[int, Counts], order: Sequence[int]) -> dict[int, Counts]:

@@ -59,7 +59,7 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
     room = size
     while queue and room:
         task = queue.popleft()
-        if task.rows > room:
+        if (rows := task.rows) > room:
             end = (task.start + room) // block * block
             if end <= task.start:
                 if batch:
@@ -67,9 +67,9 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
                     break
                 end = task.start + room
             queue.appendleft(replace(task, start=end))
-            task = replace(task, stop=end)
+            task, rows = replace(task, stop=end), end - task.start
         batch.append(task)
-        room -= task.rows
+        room -= rows
     return batch
 
 

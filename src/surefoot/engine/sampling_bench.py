@@ -186,11 +186,10 @@ class SamplingBench(Generic[S_co]):
         if self._named_by_row:
             keys, rows = self._keys_and_rows(tasks)
             return self._judge(self._perturbed_by_row(tasks, keys, rows), tasks, rows)
-        queue = deque(tasks)
-        size = max(1, sum(task.rows for task in tasks))
-        if self.rows_at_once is not None:
-            size = max(self.rows_at_once, _CACHE_BYTES // max(1, self.inputs.row_bytes))
-        parts = list[_Judged]()
+        if self.rows_at_once is None:
+            return self._judge(self.perturbed_all(tasks), tasks, None)
+        queue, parts = deque(tasks), list[_Judged]()
+        size = max(self.rows_at_once, _CACHE_BYTES // max(1, self.inputs.row_bytes))
         while queue:
             part = take_batch(queue, size, self.block)
             parts.append(self._judge(self.perturbed_all(part), part, None))

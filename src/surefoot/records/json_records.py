@@ -20,6 +20,8 @@ from surefoot.records.spec import StudySpec
 _AS_THEY_ARE = (str, int, bool, type(None))
 """Types of most fields, whose values JSON takes as they are."""
 
+_MOST_SHARED = 4096
+"""Parts of a record that are kept while it is written, as many inputs may share them."""
 _HALVES = re.compile("[\ud800-\udfff]")
 """Half a character, as in the name of a file that is not UTF-8: no text column takes it raw."""
 
@@ -33,7 +35,15 @@ def _adapter(kind: Any) -> Any:  # noqa: ANN401  a type, and what pydantic makes
 
 def record_to_json(record: Record) -> str:
     """The record as JSON text."""
-    text = json.dumps(record, default=_fields, ensure_ascii=False, allow_nan=False)
+    shared: dict[int, dict[str, Any]] = {}
+
+    def plain(value: Any) -> dict[str, Any]:  # noqa: ANN401  a dataclass within a record
+        found = shared.get(id(value)) or _fields(value)
+        if len(shared) < _MOST_SHARED and not isinstance(value, InputRow):  # each of its own
+            shared[id(value)] = found
+        return found
+
+    text = json.dumps(record, default=plain, ensure_ascii=False, allow_nan=False)
     return _HALVES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

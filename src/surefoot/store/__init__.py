@@ -68,7 +68,7 @@ class MemoryStore:
         self._records[record.digest] = record
         return record
 
-    def specs(self) -> dict[str, StudySpec]:
+    def specs(self, known: Mapping[str, StudySpec]) -> dict[str, StudySpec]:
         """None: nothing is left of what ran before."""
         return {}
 

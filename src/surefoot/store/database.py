@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from time import sleep
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from surefoot.errors import InvalidArgument, MissingPackage, StoreDamaged, StoreFailed
@@ -26,6 +26,9 @@ from surefoot.store.locations import (
     scheme_of,
     without_passwords,
 )
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 T = TypeVar("T")
 TableRow = sa.Row[Any]
@@ -156,7 +159,11 @@ class Database:
     @property
     def insert(self) -> Callable[[sa.Table], sqlite.Insert | postgresql.Insert]:
         """Inserts that can leave out what is there already, as each of the two writes it."""
-        return sqlite.insert if self.engine.dialect.name == "sqlite" else postgresql.insert
+        if self.engine.dialect.name == "sqlite":
+            return sqlite.insert
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert
 
     def _repeat(self, work: Callable[[sa.Connection], T], connect: _Connect) -> T:
         for delay in (*self._delays, None):

@@ -38,12 +38,12 @@ def keep_outcome(
     studies = parts.values() or (record,)
     if where is None or not all(isinstance(one.spec, StudySpec) for one in studies):
         return
-    if is_sealed(where):
+    if is_sealed(where) or not (parts or record.required):  # a run is there as it ended
         return
     with closing(open_existing(where)) as store:
         known = store.stored(record.digest)
         if not parts:
-            if known is not None and record.required not in (None, known.required):
+            if known is not None and record.required != known.required:
                 asked = {name: getattr(record, name) for name in _ASKED}
                 store.finish(replace(known, **asked))
             return

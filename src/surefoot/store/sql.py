@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -675,11 +675,14 @@ class SqlStore:
         rows = self._database.read(lambda db: db.execute(query).all())
         return [sealed_record(row, self.where) for row in rows]
 
-    def specs(self) -> dict[str, StudySpec]:
-        """What is studied by each run that has begun, by digest, the oldest first."""
+    def specs(self, known: Mapping[str, StudySpec]) -> dict[str, StudySpec]:
+        """What is studied by each run that has begun, by digest, the oldest first.
+
+        What is `known` already is not read again.
+        """
         query = sa.select(RUNS.c.digest, RUNS.c.spec).order_by(RUNS.c.started, RUNS.c.id)
         rows: list[Any] = self._database.read(lambda db: list(db.execute(query)))
-        return {str(row.digest): _spec_of(row, self.where) for row in rows}
+        return {str(r.digest): known.get(r.digest) or _spec_of(r, self.where) for r in rows}
 
     def adopt(self, earlier: str, digest: str) -> None:
         """Take over the evidence of an earlier run, unless this one has evidence of its own."""

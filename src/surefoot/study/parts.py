@@ -243,22 +243,26 @@ class StudyParts:
             other.__dict__[name] = getattr(self, name)
         return other
 
-    def row(self, i: int, result: InputResult) -> InputRow:
-        """One input with its result; not what takes another pass over data or model."""
+    def row(
+        self, i: int, result: InputResult, digest: str = "", *, clean_kept: bool | None = None
+    ) -> InputRow:
+        """One input with its result; what takes another pass over data or model is given."""
         inputs = self.fitted
         return InputRow(
             inputs.ids[i],
             None if inputs.labels is None else int(inputs.labels[i]),
             int(self.predicted[i]) if self.has_classes else None,
             result,
-            group=inputs.groups[i] if inputs.groups else "",
+            digest,
+            inputs.groups[i] if inputs.groups else "",
+            clean_kept,
         )
 
     def rows(self, results: Sequence[InputResult]) -> tuple[InputRow, ...]:
         """All inputs with their results, in the order of the inputs."""
         known = zip(results, self.row_digests, self.clean_kept, strict=True)
         return tuple(
-            replace(self.row(i, one), digest=digest.hex(), clean_kept=bool(kept))
+            self.row(i, one, digest.hex(), clean_kept=bool(kept))
             for i, (one, digest, kept) in enumerate(known)
         )
 

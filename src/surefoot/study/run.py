@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import metadata
 from itertools import takewhile
@@ -132,7 +132,7 @@ def adopt_evidence(study: StudyParts, store: Store) -> str:
         return ""
     same = [
         digest
-        for digest, spec in store.specs().items()
+        for digest, spec in store.specs({study.digest: study.spec}).items()
         if digest != study.digest and _same_question(spec, study.spec)
     ]
     known = (store.stored(digest) for digest in same)
@@ -176,7 +176,7 @@ def earlier_runs(study: StudyParts, store: Store, begun: dict[str, StudySpec]) -
     with other groups or labels may be the same, and count as such. Radii are no matter of chance:
     whatever several runs find out about those of the same inputs is one answer.
     """
-    begun.update({} if begun else store.specs())
+    begun.update({} if begun else store.specs({study.digest: study.spec}))
     begun.setdefault(study.digest, study.spec)
     earlier = takewhile(lambda digest: digest != study.digest, begun)
     alike = [begun[run] for run in earlier if _answers_the_same(begun[run], study.spec)]
@@ -196,7 +196,7 @@ def _begun_at(study: StudyParts, store: Store, rung: int) -> int:
     own = set(map(bytes.hex, study.row_digests))
     known = (
         store.stored(digest)
-        for digest, one in store.specs().items()
+        for digest, one in store.specs({study.digest: study.spec}).items()
         if digest != study.digest
         and _answers_the_same(one, study.spec)
         and _same_question(replace(one, model=study.spec.model), study.spec)
@@ -215,6 +215,8 @@ def known_trials(
     entries: defaultdict[str, list[Entry]] = defaultdict(list)
     last = ""
     for digest, spec in begun.items():
+        if spec.perturbation != study.spec.perturbation:  # of most runs in a store, and soon known
+            continue
         own = replace(spec, method=study.spec.method, words=study.spec.words) == study.spec
         if own and digest != study.digest and spec.method.options.get("precision"):
             record = store.stored(digest)
@@ -253,9 +255,9 @@ def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
 
 _CHANGED = Subject("(the model changed during this run)", (0,))
 """Names an entry of a journal whose evidence may be that of two models: it is not used again."""
-_SAMPLE, _SAMPLE_OF_MEAN = 64, 8
+_SAMPLE, _SAMPLE_OF_MEAN = 64, 4
 """Clean inputs that the model sees again at the end, at most: one small batch; fewer of a mean,
-which may have but a few hundred trials."""
+which may have but a hundred trials, and whose cells follow one another in a suite."""
 
 
 def _assumption(model: Model) -> Assumption | None:
@@ -326,6 +328,8 @@ class RunSettings:
     on_workers: Callable[[WorkerNote], None] = warn_of_fallback
     batches_checked: bool = False
     """Whether a batch as large as this run's was checked with this model before."""
+    known: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
+    """Trials of this study that were run already, by input."""
 
     def __post_init__(self) -> None:
         check_executor(self.executor)
@@ -376,9 +380,9 @@ def _run_in(
 
     A run that a time limit ended goes on from its journal.
     """
-    stored = store.stored(study.digest)
-    if stored is not None and not stored.stopped_early:
-        return Result(stored.unrequired, from_store=True)
+    finished = store.stored(study.digest)
+    if finished is not None and not finished.stopped_early:
+        return Result(finished.unrequired, from_store=True)
     checked = checked or preflight(study)
     measurement: Measurement = MEASUREMENTS[study.needs](study, options.workers, options.batch)
     if not options.batches_checked:
@@ -386,9 +390,10 @@ def _run_in(
     store.begin(study.digest, study.spec, options.source, environment())
     earlier = adopt_evidence(study, store)
     rung = _begun_at(study, store, earlier_runs(study, store, begun))
-    known: Mapping[str, Sequence[Entry]] = {}
+    known = options.known
     if study.needs is Needs.MEAN:
-        earlier, known = known_trials(study, store, begun)
+        earlier, stored = known_trials(study, store, begun)
+        known = {**known, **stored}
     journal = store.journal(study.digest)
     first = first_answers(study)
     stopped, started = list[bool](), time.monotonic()

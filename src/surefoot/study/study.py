@@ -21,7 +21,7 @@ from surefoot.conclude.suite import error_of_cells
 from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Particle
-from surefoot.core.tasks import Subject, Task
+from surefoot.core.tasks import Entry, Subject, Task
 from surefoot.engine.chains import SplittingBench
 from surefoot.engine.progress import Progress, check_time_limit
 from surefoot.engine.sampling_bench import draws_nothing
@@ -471,6 +471,8 @@ class SuiteForecast:
     seconds: float
     seconds_per_trial: float
     most_trials: int
+    known: Mapping[str, Mapping[str, Sequence[Entry]]]
+    """The trials that it took, by cell and input: they need not be run again."""
 
 
 def cell_seed(seed: int, perturbation: Perturbation, taken: Iterable[int] = ()) -> int:
@@ -512,11 +514,16 @@ def run_suite(
     on_forecast: Callable[[SuiteForecast], None] = lambda _: None,
     **more: Any,  # noqa: ANN401  the fields of `RunSettings`
 ) -> Result:
-    """Every cell in turn, then what follows for all of them; cells of the store are not run."""
+    """Every cell in turn, then what follows for all of them; cells of the store are not run.
+
+    What follows is not kept in the store: who asks for it may require something of it first.
+    """
     settings, done = RunSettings(**more), _finished(studies, store)
     waiting = {name: study for name, study in studies.items() if name not in done}
+    known: Mapping[str, Mapping[str, Sequence[Entry]]] = {}
     if waiting:
         forecast = _forecast(waiting, settings.workers)
+        known = forecast.known
         if settings.batch is None:
             # One that draws: trials of another are run once for all of a batch. What a batch costs
             # besides its trials is not timed, and a cell has no more trials than are forecast.
@@ -529,11 +536,20 @@ def run_suite(
 
     def options(name: str) -> RunSettings:
         on_start(name)
-        source = None if sources is None else sources[name]
-        return replace(settings, source=source, batches_checked=name not in first_of.values())
+        source, tried = None if sources is None else sources[name], known.get(name, {})
+        few = sum(map(len, tried.values()))
+
+        def on_progress(now: Progress) -> None:
+            """Trials of the forecast are no earlier run, from which this one would go on."""
+            settings.on_progress(now if now.trials > few else replace(now, trials=0))
+
+        checked = name not in first_of.values()
+        return replace(
+            settings, source=source, batches_checked=checked, known=tried, on_progress=on_progress
+        )
 
     parts = run_several(studies, store, options)
-    return kept(join_results(parts, CELLS, error, suite=suite), store)
+    return join_results(parts, CELLS, error, suite=suite)
 
 
 def _finished(studies: Mapping[str, Study], store: str | None) -> set[str]:
@@ -552,26 +568,35 @@ def _finished(studies: Mapping[str, Study], store: str | None) -> set[str]:
 
 def _forecast(studies: Mapping[str, Study], workers: int | None) -> SuiteForecast:
     """Each kind of perturbation is tried once, with each model: at its last level, the highest."""
-    last = {(study.perturbation.kind, id(study.model)): study for study in studies.values()}
-    known = {kind: _tried(study) for kind, study in last.items()}
+    last = {(study.perturbation.kind, id(study.model)): name for name, study in studies.items()}
+    tried = {name: _tried(studies[name]) for name in last.values()}
     trials, seconds, most = 0, 0.0, 0
     for study in studies.values():
         method: Any = mean_procedure(study.facts)
         most = max(most, method.forecast)
-        each, differing = known[study.perturbation.kind, id(study.model)]
+        each, differing, _ = tried[last[study.perturbation.kind, id(study.model)]]
         own = method.forecast_at(differing) if isinstance(method, CellMean) else method.forecast
         trials += own
         seconds += own * each / workers_for(study, workers)
         seconds += _CELL_SECONDS + _INPUT_SECONDS * len(study.fitted)
-    mean = sum(each for each, _ in known.values()) / len(known)
-    return SuiteForecast(len(studies), trials, seconds, mean, most)
+    mean = sum(each for each, _, _ in tried.values()) / len(tried)
+    # without classes a run asks the model itself what it says at the start
+    known = {name: one[2] for name, one in tried.items() if studies[name].has_classes}
+    return SuiteForecast(len(studies), trials, seconds, mean, most, known)
 
 
-def _tried(study: Study) -> tuple[float, float]:
-    """Seconds of a trial, and in which share of inputs two trials differ in their outcome."""
+def _tried(study: Study) -> tuple[float, float, dict[str, list[Entry]]]:
+    """Seconds of a trial, in which share of inputs two trials differ, and these by input."""
     bench, subjects = study.bench(), study.fitted.subjects()[:_TIMED_INPUTS]
-    bench.answer([Task(subjects[0], study.level, 0, 2)])  # what is computed once, such as a kernel
+    bench.answer([Task(subjects[0], study.level, 0, 1)])  # what is computed once, such as a kernel
+    each = range(2 if study.facts.draws else 1)
+    tasks = [Task(one, study.level, i, i + 1) for one in subjects for i in each]
     start = time.perf_counter()
-    counts = bench.answer([Task(subject, study.level, 0, 2) for subject in subjects])
-    seconds = (time.perf_counter() - start) / (2 * len(subjects))
-    return seconds, (sum(one.kept == 1 for one in counts) + 0.5) / (len(subjects) + 1)
+    counts = bench.answer(tasks)
+    seconds = (time.perf_counter() - start) / len(tasks)
+    entries: dict[str, list[Entry]] = {one.name: [] for one in subjects}
+    for task, one in zip(tasks, counts, strict=True):
+        entries[task.subject.name].append(Entry(study.level, task.start, task.stop, one))
+    pairs = zip(counts[:: len(each)], counts[len(each) - 1 :: len(each)], strict=True)
+    differ = sum(one.kept != other.kept for one, other in pairs)
+    return seconds, (differ + 0.5) / (len(subjects) + 1), entries
