@@ -39,7 +39,7 @@ by hand; only the time depends on it."""
 
 def _by_columns(h: Array) -> bool:
     """Whether rows are laid out one column after the other: so is the result then."""
-    return bool(is_numpy_array(h) and h.ndim == 2 and h.flags.fnc)
+    return isinstance(h, np.ndarray) and h.ndim == 2 and h.flags.fnc
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -124,8 +124,8 @@ class Layer:
             raise InvalidArgument(
                 "a layer holds weights that are not finite, nothing can be proved: export it again"
             )
-        curved = np.isin(self.slope, list(CURVES.values()))
-        if not (((self.slope >= 0) & (self.slope <= 1)) | curved).all():
+        between = (self.slope >= 0) & (self.slope <= 1)
+        if not between.all() and not (between | np.isin(self.slope, list(CURVES.values()))).all():
             raise InvalidArgument(
                 f"slopes must be from 0 to 1, got {self.slope.min()} to {self.slope.max()}: proofs "
                 "need a convex activation, Sigmoid or Tanh"
@@ -351,8 +351,18 @@ sum, and the same in float64 here."""
 
 def check_float32(network: Network, low: float | Floats, high: float | Floats) -> None:
     """Refuse a network whose rounding in float32 is not limited on inputs within [low, high]."""
-    ends = np.maximum(np.abs(low), np.abs(high)).reshape(-1)
-    h = np.broadcast_to(ends, int(np.prod(network.shape)))
+    ends = np.maximum(np.abs(low), np.abs(high)).reshape(-1).astype(np.float64)
+    if why := _why_unlimited(network, ends.tobytes()):
+        raise InvalidArgument(
+            f"nothing can be proved of this network in float32: {why}; use arithmetic real "
+            "(--arithmetic real)"
+        )
+
+
+@lru_cache(maxsize=1)
+def _why_unlimited(network: Network, ends: bytes) -> str | None:
+    """The same for all inputs of a network: thousands of them ask."""
+    h = np.broadcast_to(np.frombuffer(ends), int(np.prod(network.shape)))
     largest, roundings = float(h.max()), 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for layer in network.layers:
@@ -362,20 +372,15 @@ def check_float32(network: Network, low: float | Floats, high: float | Floats) -
             h = np.where(layer.slope < 0, np.maximum(h, 1.1), h)
             largest = max(largest, float(h.max(initial=0.0)))
             roundings = max(roundings, sums.longest)
-    why = None
     if not largest <= _LARGEST:
-        why = f"numbers up to {largest:.3g} are possible, which float32 does not hold"
-    elif roundings > MOST_ROUNDINGS:
-        why = f"a sum of {roundings:,.0f} terms is too long to limit its rounding"
-    elif network.normalised > 1:
-        why = "a Softmax of a Softmax can tie"
-    elif network.rounded_constants:
-        why = "it computes weights from others, and rounds them (export it with constants folded)"
-    if why:
-        raise InvalidArgument(
-            f"nothing can be proved of this network in float32: {why}; use arithmetic real "
-            "(--arithmetic real)"
-        )
+        return f"numbers up to {largest:.3g} are possible, which float32 does not hold"
+    if roundings > MOST_ROUNDINGS:
+        return f"a sum of {roundings:,.0f} terms is too long to limit its rounding"
+    if network.normalised > 1:
+        return "a Softmax of a Softmax can tie"
+    if network.rounded_constants:
+        return "it computes weights from others, and rounds them (export it with constants folded)"
+    return None
 
 
 _LARGEST = 2.0**120

@@ -121,7 +121,7 @@ _STRONGER_TIMES = 6.0
 _STRONGER_SHARE = 0.15
 """How many times the first attack's time the second takes, and the share of the time left that it
 may take. Where it is longer a short one must do: large networks keep their time for proofs."""
-_ABOUT_GOAL, _SHORT_ATTACK = 4.0, Effort(rounds=5, steps=15)
+_ABOUT_GOAL, _SHORT_ATTACK = 4.0, Effort(rounds=3, steps=15, near=0.95)
 """The radius of a short attack in goals, and its effort: a bound without branching proves half the
 critical radius or more, so that what it leaves open is rarely farther."""
 _STRONGER_ATTACK = Effort(rounds=16, steps=50, targets=5, starts=4)
@@ -377,9 +377,11 @@ def _prove_without_branching(task: SearchTask, radius: float, most_work: float) 
         return 0.0
     settings = DEFAULT_SETTINGS
     roots = branching.root_nodes(bounds)
-    steps = 0 if most_work == INTERVALS else settings.root_steps
-    nodes, _ = branching.bound_nodes(bounds, roots, steps, settings.rates, expired)
-    proved = float(np.sort(nodes.radius)[task.question.rank - 1])
+    proved = 0.0
+    for steps in (0, settings.root_steps)[: 1 if most_work == INTERVALS else 2]:
+        if proved < radius:  # most inputs need no search at a goal
+            nodes, _ = branching.bound_nodes(bounds, roots, steps, settings.rates, expired)
+            proved = float(np.sort(nodes.radius)[task.question.rank - 1])
     task.bracket.record_proof(proved)
     return proved
 

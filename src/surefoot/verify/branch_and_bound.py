@@ -157,7 +157,7 @@ def choose_neuron(
     The neurons with the largest share in the bound's loss are tried by bounding both children
     without search (filtered smart branching, De Palma et al. 2021).
     """
-    layers, count = bounds.layers_float32, len(nodes)
+    layers, count = bounds.layers.float32, len(nodes)
     lines = nodes.lines(bounds.slope).float32()
     rows = bounds.rows[nodes.row].astype(np.float32)
     offsets = bounds.offsets[nodes.row].astype(np.float32)
@@ -300,7 +300,7 @@ def _nearest_counterexample(
     """The nearest counterexample of the leaf, and what its multipliers prove."""
     solve = _nearest_l2 if bounds.box.norm is Ball.L2 else _nearest_linear
     beyond = region.constants.copy()  # where the margin is broken without what rounding takes
-    beyond[0] += 2 * bounds.run_loss[node.row[0]]
+    beyond[0] += 2 * bounds.first_run_loss[node.row[0]]
     solved = solve(bounds.box, replace(region, constants=beyond))
     if solved is None:
         return LeafResult(0.0, None)
@@ -569,24 +569,37 @@ def search_bounds(
     lines = nodes.lines(bounds.slope)
     rows, offsets = bounds.rows[nodes.row], bounds.offsets[nodes.row]
     alpha = np.clip(nodes.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
-    positive = float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
-    likely = offsets - bounds.run_loss[nodes.row]
-    sign, parts = nodes.sign.astype(np.float32), []
-    piece = max(_LEAST_BATCH, _SEARCH_VALUES // max(1, len(bounds.lower)))
-    for i in range(0, max(1, len(nodes)), piece):
-        one = slice(i, i + piece)
-        start, own = (
-            Multipliers(alpha[one], nodes.beta[one]),
-            lines.take(np.arange(len(nodes))[one]),
-        )
-        how = (sign[one], start, steps, rates, positive, time_over)
-        parts.append(optimise_multipliers(bounds.layers_float32, rows[one], likely[one], own, *how))
-    best = Multipliers(
-        np.concatenate([p.alpha for p in parts]), np.concatenate([p.beta for p in parts])
-    )
+    best = Multipliers(alpha, nodes.beta)
+    if steps:
+        best = _searched(bounds, nodes, lines, best, steps, rates, time_over)
     signed_beta = best.beta * nodes.sign
     proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, best.alpha, signed_beta)
     return replace(nodes, alpha=best.alpha, beta=best.beta), proved
+
+
+def _searched(
+    bounds: LayerBounds,
+    nodes: NodeBatch,
+    lines: ActivationLines,
+    start: Multipliers,
+    steps: int,
+    rates: tuple[float, float],
+    time_over: Expired,
+) -> Multipliers:
+    """Better multipliers for the nodes, some at a time."""
+    rows, sign = bounds.rows[nodes.row], nodes.sign.astype(np.float32)
+    positive = float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
+    likely, parts = bounds.offsets[nodes.row] - bounds.first_run_loss[nodes.row], []
+    piece = max(_LEAST_BATCH, _SEARCH_VALUES // max(1, len(bounds.lower)))
+    for i in range(0, max(1, len(nodes)), piece):
+        one = slice(i, i + piece)
+        own = Multipliers(start.alpha[one], start.beta[one])
+        known = rows[one], likely[one], lines.take(np.arange(len(nodes))[one]), sign[one], own
+        how = (steps, rates, positive, time_over)
+        parts.append(optimise_multipliers(bounds.layers.float32, *known, *how))
+    return Multipliers(
+        np.concatenate([p.alpha for p in parts]), np.concatenate([p.beta for p in parts])
+    )
 
 
 def _attack(

@@ -91,12 +91,16 @@ _MOVE_SHARES = (1.0, 0.5, 0.25)
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to search: rounds of descent, steps in each, targets kept, random starts of each."""
+    """How long to search: rounds of descent, steps in each, targets kept, random starts of each.
+
+    Once there is a counterexample, descents are at no less than the share `near` of its distance.
+    """
 
     rounds: int = 10
     steps: int = 25
     targets: int = 3
     starts: int = 1
+    near: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +347,7 @@ def find_counterexample(
         if margin.min() <= 0:
             point = refine_lowest(problem, points, margin)
             if (near := problem.distance(point)) < distance or best is None:
-                best, distance = point, min(near, distance)
+                best, distance, share = point, min(near, distance), max(share, effort.near)
         elif best is None:
             share = min((1 + share) / 2, 1.0) if turn < _FULL_ROUNDS else 1.0
         else:

@@ -219,7 +219,7 @@ def bound_layers(
         lower, upper = lower - lost, upper + lost
         undecided = ((lower < 0) & (upper > 0) & (layer.slope < 1)) | (layer.slope < 0)
         if refine is not None and bounds.layers.weights and isinstance(layer.weights, Dense):
-            near = _from_ends(layer.weights.matrix, layer.bias, ends)
+            near = _from_ends(layer.weights, layer.bias, ends)
             lower, upper = np.maximum(lower, near[0] - lost), np.minimum(upper, near[1] + lost)
             lower, upper = refine(bounds, layer, (lower, upper), lost, k / (len(layers) - 1))
         ends = output_ends(lower, upper, layer.slope)
@@ -250,10 +250,7 @@ def bound_layers(
         scale = max(scale, float(rounding.sizes.max()))
     if question.gap:
         lost = lost + _LARGE_SCORES * scale
-    bounds = replace(
-        bounds, rows=rows, offsets=bounds.offsets - lost, layers_float32=bounds.layers.float32()
-    )
-    return replace(bounds, run_loss=_first_run_loss(bounds))
+    return replace(bounds, rows=rows, offsets=bounds.offsets - lost)
 
 
 _LARGE_SCORES = 2.0**-40
@@ -285,16 +282,6 @@ def _rounding(
     return _Rounding(sizes, layer.float32_errors(*outputs, sizes))
 
 
-def _first_run_loss(bounds: LayerBounds) -> Floats:
-    """What rounding in the model takes from each margin, before any search."""
-    if not any(errors.any() for errors in bounds.run_errors):
-        return np.zeros(len(bounds.rows))
-    lines = relax.activation_lines(bounds.lower[None], bounds.upper[None], bounds.slope[None])
-    alpha = lines.first_slopes(bounds.lower, bounds.upper).repeat(len(bounds.rows), axis=0)
-    relaxed = relax.Relaxation(bounds.layers, bounds.rows, bounds.offsets, lines, alpha, None)
-    return relax.run_loss(bounds, relaxed.propagate_back())
-
-
 def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
     centre, half = (box.lower + box.upper) / 2, (box.upper - box.lower) / 2
     if box.moves is not None:
@@ -308,7 +295,6 @@ def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
     return LayerBounds(
         box,
         hidden,
-        hidden,
         question.rows,
         question.offsets,
         none,
@@ -317,7 +303,6 @@ def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
         (),
         (top,),
         (),
-        none,
         unit,
         _underflow(question, top),
     )
@@ -386,7 +371,7 @@ def _neuron_bounds(
     if isinstance(layer.weights, Dense) and most_work != INTERVALS:
         if most_work or not bounds.layers.weights:
             return _bounds_of_rows(bounds, layer.weights, layer, expired, most_work)
-        return _where_intervals_leave_open(bounds, layer.weights.matrix, layer, outputs, expired)
+        return _where_intervals_leave_open(bounds, layer.weights, layer, outputs, expired)
     lower, upper = _from_outputs(layer, outputs)
     lower, upper = lower - bounds.underflow, upper + bounds.underflow
     first = not bounds.layers.weights and bounds.box.moves is None
@@ -421,13 +406,13 @@ def _joined(groups: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
 
 
 def _where_intervals_leave_open(
-    bounds: LayerBounds, matrix: Floats, layer: Layer, ends: tuple[Floats, Floats], expired: Expired
+    bounds: LayerBounds, linear: Dense, layer: Layer, ends: tuple[Floats, Floats], expired: Expired
 ) -> tuple[Floats, Floats]:
     """For a first look: through the whole network only where the layer before does not decide."""
-    lower, upper = _from_ends(matrix, layer.bias, ends)
+    lower, upper = _from_ends(linear, layer.bias, ends)
     rows = np.flatnonzero(((lower < 0) & (upper > 0)) | (layer.slope < 0))
     if len(rows):
-        linear = Dense(matrix[rows])
+        linear = Dense(linear.matrix[rows])
         part = Layer(linear, layer.bias[rows], layer.slope[rows])
         lower[rows], upper[rows] = _bounds_of_rows(bounds, linear, part, expired, 0.0)
     return lower, upper
@@ -436,15 +421,13 @@ def _where_intervals_leave_open(
 def _from_outputs(layer: Layer, outputs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Sums over all values between the ends of the outputs before."""
     low, high = (end + side * np.abs(end) for end, side in zip(outputs, _CARRIED, strict=True))
-    middle = layer.weights.forward((low + high) / 2) + layer.bias
-    reach = absolute(layer.weights).forward((high - low) / 2)
-    return middle - reach, middle + reach
+    return _from_ends(layer.weights, layer.bias, (low, high))
 
 
-def _from_ends(matrix: Floats, bias: Floats, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _from_ends(linear: LinearMap, bias: Floats, ends: tuple[Floats, Floats]) -> Ends:
     """Sums over all values between these ends."""
-    middle = matrix @ ((ends[0] + ends[1]) / 2) + bias
-    reach = np.abs(matrix) @ ((ends[1] - ends[0]) / 2)
+    middle = linear.forward((ends[0] + ends[1]) / 2) + bias
+    reach = absolute(linear).forward((ends[1] - ends[0]) / 2)
     return middle - reach, middle + reach
 
 
@@ -508,7 +491,7 @@ def _bounds_of_rows(
 ) -> tuple[Floats, Floats]:
     n, box = len(layer.bias), bounds.box
     if not bounds.layers.weights and box.moves is None:
-        lower, upper = _from_ends(linear.matrix, layer.bias, (box.lower, box.upper))
+        lower, upper = _from_ends(linear, layer.bias, (box.lower, box.upper))
         return lower - bounds.underflow, upper + bounds.underflow
     rows = np.concatenate([linear.matrix, -linear.matrix])
     constant = np.concatenate([layer.bias, -layer.bias])
@@ -528,7 +511,7 @@ def _bounds_of_rows(
     slopes: Array = alpha[both].astype(np.float32)
     work = _SEARCH_STEPS * 4.0 * len(both) * sum(w.work for w in bounds.layers.weights)
     if work <= most_work:
-        hidden, start = bounds.layers.float32(), np.zeros((len(rows), 0), np.float32)
+        hidden, start = bounds.layers.float32, np.zeros((len(rows), 0), np.float32)
         how = (None, Multipliers(slopes, start), _SEARCH_STEPS, _SEARCH_RATES, 0.0)
         slopes = optimise_multipliers(hidden, rows, constant, lines, *how, expired).alpha
         m = len(open_neurons)

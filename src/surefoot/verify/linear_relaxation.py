@@ -68,8 +68,9 @@ class HiddenLayers:
             found.append((at if isinstance(own, slice) else own[at], slice(first, last)))
         return tuple(found)
 
+    @cached_property
     def float32(self) -> HiddenLayers:
-        """The same in float32, for searching."""
+        """The same in float32, for searching; what is proved without a search needs none."""
 
         def single(a: Array) -> Array:
             return a.astype(np.float32)
@@ -322,13 +323,11 @@ class LayerBounds:
     `sum_sizes` are the sums that each neuron is rounded in, `largest` the largest absolute inputs
     and outputs of each layer; `rounding_unit` and `underflow` limit what float64 loses here.
     `run_errors` limit how far the sums of each layer, as the model computes them, are from those of
-    its own inputs: 0 in real arithmetic. Bounds of neurons hold for sums as computed. `run_loss` is
-    about what that takes from each margin; searches take it into account.
+    its own inputs: 0 in real arithmetic. Bounds of neurons hold for sums as computed.
     """
 
     box: Box
     layers: HiddenLayers
-    layers_float32: HiddenLayers
     rows: Floats
     offsets: Floats
     lower: Floats
@@ -337,9 +336,18 @@ class LayerBounds:
     sum_sizes: tuple[Floats, ...]
     largest: tuple[Floats, ...]
     run_errors: tuple[Floats, ...]
-    run_loss: Floats
     rounding_unit: float
     underflow: float
+
+    @cached_property
+    def first_run_loss(self) -> Floats:
+        """About what rounding in the model takes from each margin, for searches."""
+        if not any(errors.any() for errors in self.run_errors):
+            return np.zeros(len(self.rows))
+        lines = activation_lines(self.lower[None], self.upper[None], self.slope[None])
+        alpha = lines.first_slopes(self.lower, self.upper).repeat(len(self.rows), axis=0)
+        relaxed = Relaxation(self.layers, self.rows, self.offsets, lines, alpha, None)
+        return run_loss(self, relaxed.propagate_back())
 
 
 @dataclass(frozen=True, eq=False)

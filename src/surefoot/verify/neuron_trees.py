@@ -53,8 +53,6 @@ def refine_neurons(
         bounds,
         rows=np.concatenate([matrix, -matrix]),
         offsets=np.concatenate([bias, -bias]) - np.tile(lost[own], 2),
-        run_loss=np.zeros(2 * n),
-        layers_float32=bounds.layers.float32(),
     )
     floor = _raise_floors(part, np.concatenate([lower[own], -upper[own]]), spend)
     lower, upper = lower.copy(), upper.copy()
