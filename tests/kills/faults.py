@@ -66,6 +66,8 @@ class Finding:
 
     killed: bool = False
     early: bool = False
+    seconds: float = 0.0
+    """Until the command had ended."""
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, kind: str, text: str) -> None:
@@ -82,6 +84,7 @@ def commit(
 ) -> Finding:
     """Run the command, do the fault to it, and look at what is left."""
     finding = Finding()
+    begun = time.monotonic()
     process = place.start(study, executor, fault.anew)
     try:
         _wait_for_moment(fault, process, place, whole.seconds + fault.anew * whole.start_seconds)
@@ -103,6 +106,7 @@ def commit(
         process.communicate()
         finding.add("orphans", "the command did not end")
         return finding
+    finding.seconds = time.monotonic() - begun
     if orphans := place.orphans():
         finding.add("orphans", f"{len(orphans)} processes outlive the driver")
         for pid in orphans:

@@ -6,9 +6,11 @@ import json
 import pickle
 import re
 import shutil
+import socket
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -389,6 +391,38 @@ def test_a_server_that_hangs_is_tried_three_times_within_four_times_the_limit(mo
     failed("does not answer within 6 s", connection.post, "/infer", b"", {}, 100)
     assert len(tries) == 3
     assert clock[0] <= 4 * 6.0
+
+
+DRIPS = {
+    "the first lines": (b"HTTP/1.1 200 OK\r\nX: ", b"a"),
+    "answers before the answer": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "the size of a part": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"a"),
+    "a body": (b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n", b"a"),
+}
+
+
+@pytest.mark.parametrize("name", DRIPS)
+def test_a_server_that_sends_a_byte_now_and_then_has_no_more_time(name):
+    begin, more = DRIPS[name]
+
+    def drip(client):
+        with client, suppress(OSError):
+            client.sendall(begin)
+            while True:
+                client.sendall(more)
+                time.sleep(0.02)
+
+    def serve():
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=drip, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/v2/models/m"
+        connection = Connection(read_address(address, None), Patience(0.2))
+        failed("does not answer within 0.2 s", connection.post, "/infer", b"", {}, 10**7)
+        listening.shutdown(socket.SHUT_RDWR)
 
 
 def test_an_answer_is_no_longer_than_its_shape_allows(server):

@@ -1,6 +1,7 @@
 """Who may read a dashboard: hosts, tokens, origins, sizes, and the headers of every answer."""
 
 import asyncio
+import os
 import signal
 import socket
 import sqlite3
@@ -199,6 +200,7 @@ def test_a_port_in_use_and_a_store_that_is_not_there_are_one_sentence(where, tmp
     with pytest.raises(StoreFailed, match=r"there is no store at .*none\.db: check the path$"):
         Server(Settings((str(tmp_path / "none.db"),), port=0))
     beside = str(Path(where).with_name("none.db"))
+    os.mkfifo(Path(where).with_name("pipe.db"))
     with pytest.raises(StoreFailed, match=r"check the path; in this folder there is runs\.db$"):
         Server(Settings((beside,), port=0))
 

@@ -6,12 +6,14 @@ import atexit
 import email.utils
 import os
 import re
+import socket
 import time
 import warnings
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from surefoot import errors
 from surefoot.errors import InvalidArgument, ModelFailed, OutOfMemory, refusing
+from surefoot.models.call_limit import within
 from surefoot.models.load_options import Source
 from surefoot.subject.protocols import Item
 
@@ -409,11 +412,12 @@ class Connection:
 
     def _once(self, method: str, url: str, most: int, **sent: object) -> tuple[Reply, str]:
         """The answer, and where it redirects to; bounded in bytes, and in time as a whole."""
-        seconds, httpx = self.patience.timeout_seconds, _httpx()
-        deadline = time.monotonic() + seconds
+        seconds = self.patience.timeout_seconds
         authorities = tuple(os.environ.get(name) for name in _AUTHORITIES)
-        client = _client(os.getpid(), self.address.on_this_machine, authorities)
-        with client.stream(method, url, timeout=seconds, **sent) as answer:
+        with (
+            _line(os.getpid(), self.address.on_this_machine, authorities) as line,
+            line.answer(method, url, seconds, **sent) as answer,
+        ):
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise ModelFailed(
                     f"{self.address.server} answers in a compressed form that was not asked for: "
@@ -431,26 +435,72 @@ class Connection:
                         f"{self.address.server} answers with more than {most:,} bytes, which is "
                         f"more than such an answer takes: {way_out}"
                     )
-                if time.monotonic() > deadline:
-                    raise httpx.ReadTimeout("the answer takes too long")
             location = answer.headers.get("location", "")
             target = str(answer.url.join(location)) if location else ""
             return Reply(answer.status_code, dict(answer.headers), bytes(body)), target
 
 
-@lru_cache(maxsize=4)
-def _client(process: int, on_this_machine: bool, authorities: tuple[str | None, ...]) -> Any:  # noqa: ANN401  httpx is optional
-    """Open connections of this process, shared by its threads; no proxy for this machine.
+class _Line:
+    """One request at a time, which ends after its limit whatever the server sends meanwhile.
 
-    Certificates are verified, against `authorities` where the environment names some.
+    The limits of httpx are of each read: a server that sends a byte now and then reaches none.
     """
-    httpx = _httpx()
-    what = "SSL_CERT_FILE or SSL_CERT_DIR cannot be read as certificates"
-    with refusing(what, "correct it or unset it", OSError):
-        context = httpx.create_ssl_context(trust_env=True)
-    client = httpx.Client(verify=context, trust_env=not on_this_machine, follow_redirects=False)
-    atexit.register(client.close)
-    return client
+
+    def __init__(self, on_this_machine: bool) -> None:
+        """Certificates are verified, against `_AUTHORITIES` where the environment names some."""
+        httpx = _httpx()
+        what = "SSL_CERT_FILE or SSL_CERT_DIR cannot be read as certificates"
+        with refusing(what, "correct it or unset it", OSError):
+            context = httpx.create_ssl_context(trust_env=True)
+        self._client = httpx.Client(
+            verify=context, trust_env=not on_this_machine, follow_redirects=False
+        )  # no proxy for this machine
+        self._socket: socket.socket | None = None
+        self._late = False
+        atexit.register(self._client.close)
+
+    @contextmanager
+    def answer(self, method: str, url: str, seconds: float, **sent: object) -> Iterator[Any]:
+        """The answer to this request, whose body is not read yet."""
+        httpx, self._late = _httpx(), False
+        sent |= {"timeout": seconds, "extensions": {"trace": self._note_socket}}
+        try:
+            with within(seconds, self._cut), self._client.stream(method, url, **sent) as answer:
+                yield answer
+        except httpx.TransportError as error:
+            if self._late:
+                raise httpx.ReadTimeout("the answer takes too long") from error
+            raise
+
+    def _note_socket(self, event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+
+    def _cut(self) -> None:
+        """Wake the thread that reads; closing the socket would not."""
+        self._late = True
+        if self._socket is not None:
+            with suppress(OSError):
+                # not the one of TLS, which forgets its keys and raises what is no OSError
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+_free: defaultdict[tuple[object, ...], list[_Line]] = defaultdict(list)
+"""Open lines of a process that nobody uses: by the process, and by what they were opened with."""
+
+
+@contextmanager
+def _line(process: int, on_this_machine: bool, *more: object) -> Iterator[_Line]:
+    """A line of this process that no other thread uses meanwhile."""
+    free = _free[process, on_this_machine, *more]
+    try:
+        line = free.pop()
+    except IndexError:
+        line = _Line(on_this_machine)
+    try:
+        yield line
+    finally:
+        free.append(line)
 
 
 def _httpx() -> ModuleType:

@@ -299,9 +299,10 @@ def stores_beside(url: str) -> str:
     names = []
     with suppress(OSError):
         for file in sorted(path_of(url).parent.glob("*.db")):
-            with suppress(OSError), file.open("rb") as opened:
-                if RUNS.name.encode() in opened.read(_SCHEMA_BYTES):
-                    names.append(file.name)
+            if file.is_file():  # to open a pipe would wait for ever
+                with suppress(OSError), file.open("rb") as opened:
+                    if RUNS.name.encode() in opened.read(_SCHEMA_BYTES):
+                        names.append(file.name)
     more = ", …" if len(names) > _SHOWN else ""
     return f"; in this folder there is {', '.join(names[:_SHOWN])}{more}" if names else ""
 
