@@ -4,8 +4,6 @@ Slow are `tests/promises` and `tests/system`, the modules in FAST_MODULES aside,
 test that is marked `slow`: one that takes more than a second of processor time.
 """
 
-from __future__ import annotations
-
 import gc
 import math
 import os

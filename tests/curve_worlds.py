@@ -1,7 +1,5 @@
 """Small worlds for curves: inputs that break, or come and go, and who asks about them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A curve method that can conclude at any time, and a slow study of it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 numbers, but for those that are times.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small result of every kind that a page is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

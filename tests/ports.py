@@ -1,7 +1,5 @@
 """Ports that stay free between the moment they are chosen and the moment a server takes them."""
 
-from __future__ import annotations
-
 import random
 import socket
 

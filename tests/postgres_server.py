@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests' own: a folder, a free port on loopback, no fsync."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Runs of which few may be false, and no more of them than decide whether too many are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from scipy.special import bdtrc

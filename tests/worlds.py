@@ -1,7 +1,5 @@
 """Small worlds for tests: a linear model, a few inputs, a study over them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -4,8 +4,6 @@ Each bug gets a copy of the tree of its own. A test that fails in a clean copy t
 line for each bug, and one of shares as JSON at the end; `--write FILE` keeps the outcomes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """The bugs: each an edit within one function, and the tests that lie nearest to it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

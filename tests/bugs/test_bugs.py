@@ -1,7 +1,5 @@
 """The list of bugs stays one of edits that can be made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

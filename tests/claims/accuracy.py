@@ -1,7 +1,5 @@
 """Worlds of accuracy: signs under normal noise, some of them wrong when clean."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Worlds of requirements of classes, each with a number of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import surefoot as sf

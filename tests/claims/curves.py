@@ -1,7 +1,5 @@
 """Worlds of curves: sets whose curve is a known step function, noise and populations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

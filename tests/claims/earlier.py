@@ -3,8 +3,6 @@
 Of even seeds the model is worse by exactly the margin, of odd ones by slightly more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

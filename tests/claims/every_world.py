@@ -1,7 +1,5 @@
 """All worlds: every module of this folder enters its own into the registry."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

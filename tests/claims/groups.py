@@ -1,7 +1,5 @@
 """Worlds of groups: the inputs of a group depend on each other, and groups are the sample."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Worlds of items: letters are replaced with known probability, and the first one decides."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import surefoot as sf

@@ -1,7 +1,5 @@
 """Worlds of several models: what is claimed of their differences and of the best."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

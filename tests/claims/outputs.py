@@ -1,7 +1,5 @@
 """Worlds without classes: a linear regressor under noise, a detector whose box moves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """What worlds are built of: models whose failure probabilities and radii are known exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

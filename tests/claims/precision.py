@@ -1,7 +1,5 @@
 """Worlds of a mean to a precision: few trials, allocated by what earlier trials said."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import surefoot as sf

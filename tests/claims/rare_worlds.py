@@ -4,8 +4,6 @@ What a particle is, and how it is moved, is as in the product; only its numbers 
 procedures go on together, so that hundreds of runs take seconds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

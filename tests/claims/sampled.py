@@ -1,7 +1,5 @@
 """Worlds of sampling: a sign under normal noise fails with probability Φ(−margin)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import surefoot as sf

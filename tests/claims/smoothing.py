@@ -5,8 +5,6 @@ On the grid the model is the sign of the first value after rounding, which chang
 shifts it is the half of a wide image that has the bright column, and a step is a pixel.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import surefoot as sf

@@ -1,7 +1,5 @@
 """Worlds of splitting through the whole study: failure probabilities that are known exactly."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Worlds of a suite: cells of known accuracy, some random and some not, and their mean."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Worlds of radii beside the quantile: robust accuracy, severity, means, groups of a file."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Worlds of outcomes that were counted elsewhere: files whose cases fail with known chances."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No claim without an attack: whole studies where the truth is known, false claims counted."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import pytest

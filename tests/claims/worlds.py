@@ -1,7 +1,5 @@
 """The registry of worlds: for every kind of claim, studies whose truth is known in closed form."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Compare results with those that are kept here, or write them anew."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """What is compared: output, records and evidence without times, machines and versions."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

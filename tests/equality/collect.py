@@ -1,7 +1,5 @@
 """Run everything, each command in a process of its own, and keep what it gave."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The models and data that are studied: small, and the same on every machine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

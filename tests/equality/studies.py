@@ -1,7 +1,5 @@
 """What is run: studies of every method, their evidence, other commands, and refusals."""
 
-from __future__ import annotations
-
 import shlex
 
 _RUN = "--batch 64 --workers 1"

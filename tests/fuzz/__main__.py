@@ -4,8 +4,6 @@ Exit code 0 only if no case ended with a traceback, after more than 60 s, with m
 an exit code that is not documented, or with a file left behind.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """One case: a command, in a folder with the files that it reads."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

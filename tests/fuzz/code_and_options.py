@@ -1,7 +1,5 @@
 """Functions that misbehave, PyTorch files, and values of options that make no sense."""
 
-from __future__ import annotations
-
 import random
 import threading
 from pathlib import Path

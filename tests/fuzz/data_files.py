@@ -1,7 +1,5 @@
 """Arrays, images and tables: damaged, of odd kinds, or with names that somebody else reads."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

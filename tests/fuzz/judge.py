@@ -1,7 +1,5 @@
 """Runs a case and says what is wrong with how it ended."""
 
-from __future__ import annotations
-
 import os
 import random
 import stat

@@ -1,7 +1,5 @@
 """ONNX files: bytes changed anywhere, and graphs that say something impossible."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

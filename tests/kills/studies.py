@@ -1,7 +1,5 @@
 """Small studies of every command that measures, and the files that they read and write."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -9,11 +9,11 @@ from scipy.stats import binom
 from surefoot import population
 from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Interval, Undecided
-from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, RobustShare, differences, not_worse
 from surefoot.population.comparison import _holds
 from surefoot.statistics.paired import lower_limit
 from tests.promises.local_results import SOUND, allowed, counted, decided
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.1])
@@ -188,8 +188,7 @@ def test_not_worse_pays_one_side_at_the_whole_error():
     better = {"a": [counted(10)] * 60, "b": [counted(19)] * 60}
     assert not_worse(over, better, "a", 0.1).holds is False
     assert not_worse(over, better, "b", 0.0).holds
-    with pytest.raises(InvalidArgument, match="'c' is not among the models compared"):
-        not_worse(over, better, "c", 0.1)
+    refused("'c' is not among the models compared", not_worse, over, better, "c", 0.1)
 
 
 @pytest.mark.parametrize(("inputs", "others", "before"), [(5, 40, 0.7), (20, 8, 0.9)])

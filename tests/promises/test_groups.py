@@ -12,10 +12,10 @@ from surefoot.core.assumptions import Assumed, TheseGroups
 from surefoot.core.claims import Sampling
 from surefoot.core.reasons import Why
 from surefoot.core.results import Footing, Guarantee, Interval, Undecided
-from surefoot.errors import InvalidArgument
 from surefoot.population import Group, Mean, RobustShare, members_of
 from tests.in_words import condition
 from tests.promises.local_results import SOUND, allowed, bets, counted, decided
+from tests.refusals import refused
 
 RUNS, ERROR = 80, 0.1
 PROOF = Guarantee(Footing.CONDITIONAL, 0.0, (Assumed.ARITHMETIC,))
@@ -69,8 +69,7 @@ def test_one_group_says_little_about_groups():
 
 
 def test_a_group_is_not_empty():
-    with pytest.raises(InvalidArgument, match="one input or more"):
-        Group(())
+    refused("one input or more", Group, ())
 
 
 def test_results_are_put_together_by_the_name_of_their_group():

@@ -9,10 +9,10 @@ import surefoot as sf
 from surefoot.core.counts import Proof
 from surefoot.core.reasons import Why
 from surefoot.core.results import Quantile
-from surefoot.errors import InvalidArgument
 from surefoot.population import QuantileWithin
 from surefoot.statistics.ranks import at_every_look, equal_tails, ever_missed
 from tests.quantiles import WORLDS, as_found, most_misses, points
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("looks", [(100,), (88, 120, 160, 220, 300), (30, 60, 90, 2000)])
@@ -150,11 +150,9 @@ def test_it_says_when_inputs_were_not_enough():
     [{"within": 0}, {"max_inputs": 0}, {"growth": 1.0}, {"share": 2}, {"within": math.nan}],
 )
 def test_a_search_that_cannot_end_is_refused(change):
-    with pytest.raises(InvalidArgument):
-        QuantileWithin(**{"within": 0.01, **change})
+    refused("", QuantileWithin, **{"within": 0.01, **change})
 
 
 @pytest.mark.parametrize("looks", [(), (10, 10), (10, 5), (0, 5)])
 def test_looks_must_grow(looks):
-    with pytest.raises(InvalidArgument, match="growing"):
-        at_every_look(looks, 0.05, 0.05)
+    refused("growing", at_every_look, looks, 0.05, 0.05)

@@ -11,7 +11,6 @@ from scipy.stats import binom
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
 from surefoot.core.results import Decision, Estimate, Extrapolation, Footing, Guarantee, Undecided
-from surefoot.errors import InvalidArgument
 from surefoot.population import (
     Mean,
     RobustShare,
@@ -23,6 +22,7 @@ from surefoot.population import (
 from surefoot.statistics import clopper_pearson
 from tests.in_words import condition
 from tests.promises.local_results import LAW, allowed, counted, decided
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize("truth", [0.9, 0.95])
@@ -68,8 +68,7 @@ def test_a_requirement_holds_is_refuted_or_stays_undecided():
     assert "random sample" in condition(kept.guarantee)
     assert requirement(over, local, 0.999).holds is False
     assert isinstance(requirement(over, [Undecided("no", 5)], 0.5), Undecided)
-    with pytest.raises(InvalidArgument, match="between 0 and 1"):
-        requirement(over, local, 1.5)
+    refused("between 0 and 1", requirement, over, local, 1.5)
 
 
 def test_an_open_requirement_says_with_how_many_inputs_the_chance_to_decide_is_good():
@@ -121,10 +120,8 @@ def test_a_class_that_fails_fails_the_whole_and_is_named():
     assert decision.classes["bad"].holds is False
     half = requirement_of_each(Mean(0.05), {"x": [counted(10)] * 20, "y": groups["good"]}, 0.5)
     assert half.together.reason == Why.CLASSES_OPEN.of(1, "x")
-    with pytest.raises(InvalidArgument, match="between 0 and 1"):
-        requirement_of_each(Mean(0.05), groups, 1.5)
-    with pytest.raises(InvalidArgument, match="at least one class"):
-        requirement_of_each(Mean(0.05), {}, 0.5)
+    refused("between 0 and 1", requirement_of_each, Mean(0.05), groups, 1.5)
+    refused("at least one class", requirement_of_each, Mean(0.05), {}, 0.5)
 
 
 @pytest.mark.parametrize("over", [Mean(0.05), RobustShare(0.05)])

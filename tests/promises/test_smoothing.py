@@ -1,7 +1,5 @@
 """A radius at which the vote is a tie is certified no more often than stated: exactly."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Splitting: moves are Poisson where chains mix, and what contradicts that is noticed."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

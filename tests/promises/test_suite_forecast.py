@@ -1,7 +1,5 @@
 """A forecast for a suite that is undecided comes true about as often as it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri

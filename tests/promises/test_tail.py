@@ -10,10 +10,10 @@ from surefoot.core.counts import Counts, Severities
 from surefoot.core.procedure import Session
 from surefoot.core.reasons import Why
 from surefoot.core.results import Extrapolation, Footing, Undecided
-from surefoot.errors import InvalidArgument
 from surefoot.statistics import NormalTail, anderson_darling, clopper_pearson
 from surefoot.statistics.tail import TRANSFORMS, normality_p_value
 from tests.in_words import condition
+from tests.refusals import refused
 
 
 def concluded(values, limit=0.6, **how):
@@ -131,5 +131,4 @@ def test_scores_of_exactly_zero_and_one_do_not_crash():
     ],
 )
 def test_meaningless_settings_are_refused(bad):
-    with pytest.raises(InvalidArgument):
-        NormalTail(**bad)
+    refused("", NormalTail, **bad)

@@ -1,7 +1,5 @@
 """The command line as a user meets it: a subprocess in a folder of its own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

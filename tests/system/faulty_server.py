@@ -1,7 +1,5 @@
 """A server of the Open Inference Protocol v2 in a thread, which does what a test tells it to."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -4,8 +4,6 @@ A server process imports it once and forks a child for each command: the child h
 environment, arguments and output, and ends with the exit code, as a command from a shell does.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import multiprocessing

@@ -4,8 +4,6 @@ While the folder has a file `hold` with a number in it, a command that is starte
 no more than so many batches to its journal. `python hold.py estimate …` is such a command.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A page in a real Chromium: what it fetches, where its parts lie, and what axe-core finds."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Models behind HTTP: a real server of an ONNX file, tokens, certificates and addresses."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from surefoot.cli.main import app
 from surefoot.errors import EvidenceFailed, InvalidArgument
+from tests.refusals import raised
 from tests.unit.small_models import batch, relu_net
 from tests.worlds import points, study
 
@@ -61,8 +62,7 @@ def test_a_file_whose_signature_was_removed_is_refuted(second_party, monkeypatch
     code, text = surefoot("verify", "bare.json")
     assert len(text.split()) <= 120
     assert all("nsigned" in line for line in (text.splitlines()[0], text.splitlines()[-1]))
-    with pytest.raises(EvidenceFailed, match="check the path"):
-        surefoot("verify", "nowhere.json")
+    raised(EvidenceFailed, "check the path", surefoot, "verify", "nowhere.json")
 
 
 def test_a_second_party_with_model_and_data_runs_trials_again(tmp_path, monkeypatch):

@@ -1,7 +1,5 @@
 """Every file in `examples/` runs as it is, in an empty folder; the notebook shows its results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

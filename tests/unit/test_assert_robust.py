@@ -10,9 +10,10 @@ import pytest
 
 import surefoot as sf
 from surefoot.core.claims import About
-from surefoot.errors import InvalidArgument, SurefootWarning
+from surefoot.errors import SurefootWarning
 from surefoot.report.sentences import sentence
 from surefoot.testing import NotRobust, RobustnessUndecided, assertions
+from tests.refusals import refused
 from tests.worlds import linear_model, points
 
 pytestmark = pytest.mark.filterwarnings("ignore::surefoot.errors.SurefootWarning")
@@ -129,8 +130,7 @@ def test_a_name_of_an_input_cannot_write_on_the_terminal():
     ],
 )
 def test_what_cannot_be_meant_is_refused_and_is_no_failed_assertion(options, refusal):
-    with pytest.raises(InvalidArgument, match=refusal):
-        check(**options)
+    refused(refusal, check, **options)
 
 
 def test_the_plugin_that_every_pytest_run_loads_imports_nothing_heavy():

@@ -17,6 +17,7 @@ from surefoot.engine.preflight import compare_batches, examine
 from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.inputs import load_inputs
 from surefoot.system import memory_limits
+from tests.refusals import refused
 
 BATCH = 100
 
@@ -63,8 +64,7 @@ def options(**own):
 @pytest.mark.parametrize("model", [first_64, labels_of_first_64, ends_wrong])
 def test_such_a_model_is_refused_with_the_row_both_sizes_and_the_way_out(model):
     said = r"scores of input \d+ change .* row \d+ of a batch of 100 .* of 16 by .*--batch 16"
-    with pytest.raises(InvalidArgument, match=said):
-        sf.estimate(model, inputs(), "linf:0.1", each=0.2, **options())
+    refused(said, sf.estimate, model, inputs(), "linf:0.1", each=0.2, **options())
 
 
 COMMANDS = {
@@ -81,8 +81,7 @@ def test_every_way_to_sample_is_checked(method, monkeypatch):
     monkeypatch.setattr(batching, "_seconds", lambda _, size: 1e-3 + 1e-6 * size)  # large is fast
     command, perturb, own = COMMANDS[method]
     model = {"a": linear, "b": first_64} if method == "compare" else first_64
-    with pytest.raises(InvalidArgument, match="change with the batch size"):
-        command(model, inputs(), perturb, **options(**own))
+    refused("change with the batch size", command, model, inputs(), perturb, **options(**own))
 
 
 def test_batches_that_the_model_can_take_are_a_way_out():
@@ -94,9 +93,9 @@ def test_batches_that_the_model_can_take_are_a_way_out():
 
 @pytest.mark.parametrize("number", [50, 200])
 def test_the_batch_in_which_clean_inputs_are_classified_counts_too(number):
-    with pytest.raises(InvalidArgument, match=f"of a batch of {number}") as refused:
+    with pytest.raises(InvalidArgument, match=f"of a batch of {number}") as refusal:
         sf.estimate(flips_from_30, inputs(number), "linf:0.1", each=0.2, **options(batch=16))
-    assert "--batch" not in str(refused.value)  # the run's own size does not help
+    assert "--batch" not in str(refusal.value)  # the run's own size does not help
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_halved():
@@ -217,16 +216,14 @@ def test_images_that_do_not_fit_into_memory_are_refused_before_one_is_read(memor
     memory(20 * MIB)
     with pytest.raises(InvalidArgument, match=r"0\.00745 GiB .* 0\.0195 GiB .* smaller --size"):
         load_inputs(cut_off, size=(1000, 1000))
-    with pytest.raises(InvalidArgument, match="cannot be read as an image"):
-        load_inputs(cut_off, size=(100, 100))
+    refused("cannot be read as an image", load_inputs, cut_off, size=(100, 100))
 
 
 def test_a_size_that_the_model_does_not_take_is_refused_before_an_image_is_read(cut_off):
     with pytest.raises(InvalidArgument, match=r"shape \(1, 6, 6\), and --size 9x6 .* leave it out"):
         load_inputs(cut_off, size=(9, 6), shape=(1, 6, 6))
     for shape in ((1, None, 6), (36,), (6, 6)):
-        with pytest.raises(InvalidArgument, match="cannot be read as an image"):
-            load_inputs(cut_off, size=(6, 6), shape=shape)
+        refused("cannot be read as an image", load_inputs, cut_off, size=(6, 6), shape=shape)
 
 
 @pytest.mark.parametrize("suffix", ["npz", "npy"])
@@ -237,8 +234,7 @@ def test_arrays_that_do_not_fit_into_memory_are_refused_by_their_header(memory, 
     else:
         np.save(path, x)
     memory(30 * MIB)
-    with pytest.raises(InvalidArgument, match=r"0\.0117 GiB .* store a part of it"):
-        load_inputs(path)
+    refused(r"0\.0117 GiB .* store a part of it", load_inputs, path)
     memory(40 * MIB)
     assert len(load_inputs(path)) == 3
 

@@ -12,6 +12,7 @@ from surefoot.core.claims import About
 from surefoot.errors import InvalidArgument
 from surefoot.report.sentences import sentence
 from tests.claims.parts import QUICK, noise_study, normal_inputs
+from tests.refusals import refused
 from tests.worlds import linear_model, points, study
 
 NAMES = {0: "stop", 1: "parking", 4: "3"}
@@ -47,8 +48,7 @@ def test_a_name_may_have_commas_and_equal_signs():
     ],
 )
 def test_what_is_no_share_is_refused(given, says):
-    with pytest.raises(InvalidArgument, match=says):
-        class_shares("require_each", given)
+    refused(says, class_shares, "require_each", given)
 
 
 def test_a_class_is_named_by_its_name_or_its_number_and_the_name_goes_first():
@@ -68,8 +68,7 @@ def test_a_class_is_named_by_its_name_or_its_number_and_the_name_goes_first():
     ],
 )
 def test_a_class_that_is_not_there_is_refused_with_near_names(given, says):
-    with pytest.raises(InvalidArgument, match=says):
-        named_classes(given, NAMES)
+    refused(says, named_classes, given, NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -177,14 +176,12 @@ def of_animals(labels=True, least=0.8, number=120, **more):
     ],
 )
 def test_nothing_is_said_of_every_class_where_one_has_no_input(more):
-    with pytest.raises(InvalidArgument, match=r"nothing of class \w+ is studied .*=0.8,"):
-        of_animals(**more)
+    refused(r"nothing of class \w+ is studied .*=0.8,", of_animals, **more)
 
 
 def test_the_record_of_a_part_knows_the_classes_that_it_leaves_out():
     result = of_animals(first=80, least={"0": 0.8})
-    with pytest.raises(InvalidArgument, match="nothing of class 2 is studied"):
-        result.require(of_each_class=0.8)
+    refused("nothing of class 2 is studied", result.require, of_each_class=0.8)
 
 
 def test_the_classes_that_were_chosen_are_every_class_of_the_data():
@@ -199,8 +196,7 @@ def test_nothing_is_said_of_every_class_where_all_cases_of_one_were_skipped(tmp_
     rows = [f"{topic}{i},{topic},{of[topic]}" for topic in of for i in range(40)]
     path = tmp_path / "outcomes.csv"
     path.write_text("\n".join(["case,topic,outcome", *rows]))
-    with pytest.raises(InvalidArgument, match="nothing of class safety is studied here"):
-        sf.tally(path, by="topic", require_each=0.8)
+    refused("nothing of class safety is studied here", sf.tally, path, by="topic", require_each=0.8)
     assert sf.tally(path, by="topic", require_each={"maths": 0.8, "law": 0.8}).exit_code == 0
 
 

@@ -20,6 +20,7 @@ from surefoot.commands.functions import python_function
 from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.options import option
+from tests.refusals import raised, refused
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -90,9 +91,9 @@ def test_an_option_is_one_line_for_shell_and_python():
     function = python_function(measure)
     assert str(inspect.signature(function)).startswith("(model: str, *, precision: ")
     assert function("m", precision=3) == "m 3"
-    with pytest.raises(InvalidArgument, match="do you mean precision") as refused:
+    with pytest.raises(InvalidArgument, match="do you mean precision") as refusal:
         function("m", precison=3)
-    assert (refused.value.option, refused.value.value) == ("precison", 3)
+    assert (refusal.value.option, refusal.value.value) == ("precison", 3)
     (some,) = parsing.Groups.of(measure).options()
     parameter = parsing._typer_parameter(some, some.option)
     assert (parameter.name, parameter.default) == ("precision", None)
@@ -186,8 +187,7 @@ def test_a_curve_takes_an_object_with_or_without_its_level(folder):
     span = turned.details.curve.span
     assert (span.low, span.high) == (-20, 20)
     assert sf.curve(*FILES, sf.perturb.GaussianBlur(), resolution=0.1).details.curve.span.high > 0
-    with pytest.raises(InvalidArgument, match="linf needs a range of levels"):
-        sf.curve(*FILES, sf.perturb.LinfNoise())
+    refused("linf needs a range of levels", sf.curve, *FILES, sf.perturb.LinfNoise())
 
 
 REFUSED = [
@@ -229,10 +229,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("name", "options", "what"), REFUSED)
 def test_what_means_nothing_is_refused_with_the_option_and_its_value(folder, name, options, what):
-    with pytest.raises(InvalidArgument, match=None if what in options else what) as refused:
+    with pytest.raises(InvalidArgument, match=None if what in options else what) as refusal:
         getattr(sf, name)(*FILES, "linf:0.2", **options)
     if what in options:
-        assert (refused.value.option, refused.value.value) == (what, options[what])
+        assert (refusal.value.option, refusal.value.value) == (what, options[what])
     assert not (folder / "surefoot.db").exists()
 
 
@@ -244,8 +244,7 @@ def test_what_is_loaded_already_takes_no_options_of_loading(folder):
         sf.estimate("model.onnx", inputs, "linf:0.2", scale=1.0)
     with pytest.raises(InvalidArgument, match="leave out labels="):
         sf.estimate(model, (inputs.x, inputs.labels), "linf:0.2", labels=inputs.labels)
-    with pytest.raises(InvalidArgument, match="3 is no perturbation: write it as 'linf:8/255'"):
-        sf.estimate(model, inputs, 3)
+    refused("3 is no perturbation: write it as 'linf:8/255'", sf.estimate, model, inputs, 3)
 
 
 def test_a_level_that_is_not_used_is_remarked_on(folder):
@@ -301,8 +300,7 @@ def test_model_and_data_are_loaded_as_a_command_loads_them(folder):
     named, _ = sf.load({"new": FILES[0]}, FILES[1], first=2)
     assert len(several) == 2
     assert named["new"].signature == model.signature
-    with pytest.raises(InvalidArgument, match="load has no option 'frist'"):
-        sf.load(*FILES, frist=2)
+    refused("load has no option 'frist'", sf.load, *FILES, frist=2)
 
 
 def test_doctor_takes_inputs_in_another_layout_and_says_what_is_bad(folder):
@@ -331,18 +329,14 @@ def test_a_run_of_the_command_line_is_read_and_replayed_in_python(folder):
 
 
 def test_what_a_store_cannot_give_back_is_refused(folder):
-    with pytest.raises(StoreFailed, match=r"there is no store at none\.db"):
-        sf.runs("none.db")
-    with pytest.raises(StoreFailed, match=r"there is no store at none\.db"):
-        sf.read_result("none.db")
+    raised(StoreFailed, r"there is no store at none\.db", sf.runs, "none.db")
+    raised(StoreFailed, r"there is no store at none\.db", sf.read_result, "none.db")
     noise, method = sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.4, 0.4)
     sf.Study(*read(), noise, method).run("memory.db")
-    with pytest.raises(InvalidArgument, match="from a model in memory"):
-        sf.read_study("memory.db")
+    refused("from a model in memory", sf.read_study, "memory.db")
     command(*ESTIMATE)
     np.savez("test.npz", x=np.zeros((6, *SHAPE), np.uint8), y=[0, 0, 1, 1, 2, 2])
-    with pytest.raises(StoreFailed, match="the digests differ"):
-        sf.read_study("surefoot.db")
+    raised(StoreFailed, "the digests differ", sf.read_study, "surefoot.db")
 
 
 @pytest.mark.parametrize(

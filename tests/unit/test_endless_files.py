@@ -14,7 +14,7 @@ from surefoot.evidence import within_limits
 from surefoot.evidence.within_limits import OutOfTime, within
 from surefoot.inputs import tables
 from surefoot.models import call_limit
-from tests.refusals import refused
+from tests.refusals import failed, refused
 
 
 def endless_loop(path: Path) -> Path:
@@ -38,8 +38,7 @@ def endless_loop(path: Path) -> Path:
 
 def test_a_loop_without_exit_is_stopped(tmp_path: Path) -> None:
     path = endless_loop(tmp_path / "loop.onnx")
-    with pytest.raises(ModelFailed, match=r"longer than 0.2 s.*--call-limit"):
-        sf.load_model(path, call_limit=0.2)
+    failed(r"longer than 0.2 s.*--call-limit", sf.load_model, path, call_limit=0.2)
     with pytest.raises(ModelFailed, match=r"longer than 0.5 s"):
         sf.estimate(path, (np.zeros((4, 3)), [0] * 4), perturb="linf:0.1", call_limit="0.5s")
 

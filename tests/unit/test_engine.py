@@ -17,6 +17,7 @@ from surefoot.engine.batching import take_batch
 from surefoot.engine.loop import measure
 from surefoot.errors import ReplayMismatch
 from surefoot.store import MemoryJournal
+from tests.refusals import raised
 from tests.worlds import SHAPE, Spy, linear, points, run, study
 
 
@@ -156,8 +157,7 @@ def test_overlapping_evidence_of_two_writers_counts_once(plain):
 def test_a_journal_of_another_study_is_refused(other):
     journal = MemoryJournal()
     run(journal=journal)
-    with pytest.raises(ReplayMismatch, match="belongs to another study"):
-        run(study(**other), journal=journal)
+    raised(ReplayMismatch, "belongs to another study", run, study(**other), journal=journal)
 
 
 def test_severities_keep_the_order_of_trials():

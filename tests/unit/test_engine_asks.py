@@ -11,10 +11,11 @@ from surefoot.core.procedure import Ask
 from surefoot.core.tasks import Subject, Task
 from surefoot.curves import AdaptiveCurve, SequentialCurve
 from surefoot.engine.loop import measure
-from surefoot.errors import InvalidArgument, OutOfMemory
+from surefoot.errors import OutOfMemory
 from surefoot.executors.pool import Inline
 from surefoot.store import MemoryJournal
 from tests.curve_worlds import breaking, drive
+from tests.refusals import refused
 from tests.worlds import Spy
 
 SIZE = 120
@@ -119,8 +120,7 @@ def test_without_a_start_trials_go_on_where_the_last_at_the_level_ended():
 
 @pytest.mark.parametrize("units", [0, -2])
 def test_a_question_for_no_trials_is_refused(units):
-    with pytest.raises(InvalidArgument, match=f"asked for {units} trials"):
-        run(Script((Ask(0.5, 3, 0), Ask(0.4, units, 0))))
+    refused(f"asked for {units} trials", run, Script((Ask(0.5, 3, 0), Ask(0.4, units, 0))))
 
 
 @pytest.mark.slow

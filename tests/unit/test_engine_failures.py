@@ -14,6 +14,7 @@ from surefoot.engine.progress import Progress
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.executors.pool import Inline
 from surefoot.store import MemoryJournal
+from tests.refusals import failed
 from tests.worlds import SHAPE, every_batch_watched, linear, run, study
 
 
@@ -66,8 +67,7 @@ def raising(x):
 
 def test_a_model_that_fails_mid_run_names_the_trials_and_keeps_the_evidence():
     setup, journal = study(model=breaks_after(12, raising)), MemoryJournal()
-    with pytest.raises(ModelFailed, match=r"input p\d+, trials \d+ to \d+.*endpoint lost"):
-        run(setup, journal=journal)
+    failed(r"input p\d+, trials \d+ to \d+.*endpoint lost", run, setup, journal=journal)
     assert journal.replay()
 
 
@@ -118,8 +118,7 @@ def test_nan_in_the_outputs_mid_run_is_an_error_that_names_the_trial():
         scores[5] = np.nan
         return scores
 
-    with pytest.raises(ModelFailed, match=r"input p\d+, trial \d+: the model returned NaN"):
-        run(study(model=breaks_after(6, nan)))
+    failed(r"input p\d+, trial \d+: the model returned NaN", run, study(model=breaks_after(6, nan)))
 
 
 class Coins:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.errors import EvidenceFailed
 from surefoot.evidence.envelope import (
     Envelope,
     pre_authentication_encoding,
@@ -15,6 +15,7 @@ from surefoot.evidence.envelope import (
     read_public_key,
 )
 from surefoot.evidence.packed import Unpacking, journal_entries, pack
+from tests.refusals import raised, refused
 
 
 def test_the_encoding_that_is_signed_is_that_of_the_specification():
@@ -42,11 +43,9 @@ def test_a_private_key_is_for_its_owner_alone_and_is_never_replaced(tmp_path):
     public = sf.new_key(private)
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     before = private.read_bytes()
-    with pytest.raises(InvalidArgument, match="never replaced"):
-        sf.new_key(private)
+    refused("never replaced", sf.new_key, private)
     assert private.read_bytes() == before
-    with pytest.raises(InvalidArgument, match="private key: pass the public one"):
-        read_public_key(private)
+    refused("private key: pass the public one", read_public_key, private)
     assert b"PUBLIC KEY" in public.read_bytes()
 
 
@@ -64,25 +63,21 @@ def test_a_private_key_is_for_its_owner_alone_and_is_never_replaced(tmp_path):
 def test_a_file_that_is_no_evidence_is_refused_in_one_sentence(content, tmp_path):
     path = tmp_path / "bad.json"
     path.write_bytes(content)
-    with pytest.raises(EvidenceFailed, match=r"bad\.json"):
-        sf.check_evidence(path)
+    raised(EvidenceFailed, r"bad\.json", sf.check_evidence, path)
 
 
 def test_a_packed_table_cannot_grow_beyond_what_it_says():
     table = pack({"a": "0" * 10_000_000})
     assert len(table["data"]) < 20_000
     assert Unpacking().table(table) == {"a": "0" * 10_000_000}
-    with pytest.raises(EvidenceFailed, match="not as long as it says"):
-        Unpacking().table(table | {"bytes": 1000})
-    with pytest.raises(EvidenceFailed, match="all together may have"):
-        Unpacking().table(table | {"bytes": 10**12})
+    raised(EvidenceFailed, "not as long as it says", Unpacking().table, table | {"bytes": 1000})
+    raised(EvidenceFailed, "all together may have", Unpacking().table, table | {"bytes": 10**12})
 
 
 def test_nothing_hides_behind_a_packed_table():
     table = pack({"a": "0" * 10_000})
     longer = base64.b64encode(base64.b64decode(table["data"]) + b"more").decode()
-    with pytest.raises(EvidenceFailed, match="not as long as it says"):
-        Unpacking().table(table | {"data": longer})
+    raised(EvidenceFailed, "not as long as it says", Unpacking().table, table | {"data": longer})
 
 
 @pytest.mark.parametrize(("start", "stop"), [(3, 3), (3, 2), (-1, 2), (0, 2**53 + 1)])

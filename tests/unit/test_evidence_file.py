@@ -333,9 +333,9 @@ def test_a_hostile_name_cannot_write_lines_of_its_own(tmp_path):
 def test_a_refusal_quotes_no_control_character_of_the_file(made):
     path, statement = made
     kind = ("predicate", "claims", 0, "kind")
-    with pytest.raises(EvidenceFailed, match=r"\\x1b") as refused:
+    with pytest.raises(EvidenceFailed, match=r"\\x1b") as refusal:
         sf.check_evidence(write(path, with_leaf(statement, kind, "\x1b[2J")))
-    assert str(refused.value).isprintable()
+    assert str(refusal.value).isprintable()
 
 
 def test_payload_and_type_are_those_of_in_toto(result, made):

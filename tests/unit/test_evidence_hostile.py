@@ -16,6 +16,7 @@ from surefoot.evidence.envelope import Envelope
 from surefoot.evidence.statement import first_difference
 from surefoot.evidence.within_limits import OutOfTime, memory_limit, within
 from surefoot.study.read_store import read_run
+from tests.refusals import raised
 from tests.unit.test_evidence_file import GIVEN, exit_code, leaves, statement_of, with_leaf, write
 from tests.worlds import example, points, study
 
@@ -87,8 +88,7 @@ def test_a_study_of_a_billion_inputs_is_not_counted_through(tmp_path):
     path = result.evidence(tmp_path / "run.json")
     leaf = ("predicate", "study", "inputs", "number")
     bad = write(path, with_leaf(statement_of(path), leaf, 10**9))
-    with pytest.raises(EvidenceFailed, match="cannot be"):
-        sf.check_evidence(bad)
+    raised(EvidenceFailed, "cannot be", sf.check_evidence, bad)
 
 
 LARGE = {
@@ -161,8 +161,7 @@ def test_another_version_is_refused_with_the_way_out(path, tmp_path):
     newer = {("predicateType",): "urn:surefoot:evidence:v2", ("predicate", "format"): 7}
     for leaf, value in newer.items():
         bad = write(tmp_path / "newer.json", with_leaf(statement, leaf, value))
-        with pytest.raises(EvidenceFailed, match="pip install -U surefoot"):
-            sf.check_evidence(bad)
+        raised(EvidenceFailed, "pip install -U surefoot", sf.check_evidence, bad)
 
 
 def test_verdicts_are_recomputed_and_a_forged_one_is_named(path, tmp_path):
@@ -195,8 +194,7 @@ def test_words_that_the_options_do_not_mean_are_refuted_and_not_exported(word, p
     check = sf.check_evidence(forged)
     assert check.exit_code == 1
     assert f"the {word} in words" in check.explain()
-    with pytest.raises(EvidenceFailed, match="in words"):
-        read_run(str(forged), "")
+    raised(EvidenceFailed, "in words", read_run, str(forged), "")
     statement["predicate"]["origin"]["environment"]["surefoot"] = "0.0.1"
     assert sf.check_evidence(write(forged, statement)).exit_code == 2
 

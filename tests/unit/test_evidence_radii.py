@@ -8,9 +8,9 @@ import pytest
 import surefoot as sf
 from surefoot.conclude.comparison import joined_record
 from surefoot.engine.proof_bench import decode_point, encode_point
-from surefoot.errors import InvalidArgument
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
+from tests.refusals import refused
 from tests.unit.test_evidence_file import changed, concluded, exit_code, statement_of, write
 from tests.unit.test_radii_study import linear_study
 
@@ -106,8 +106,7 @@ def test_no_program_is_started_because_a_file_names_it(study, run, tmp_path, mon
     entries = run.journal.replay()
     record = concluded(replace(run.record, spec=other.spec, digest=other.digest), entries)
     path = write_statement(evidence_of(record, entries), tmp_path / "other.json", None)
-    with pytest.raises(InvalidArgument, match=r"a program that it names.*--trust"):
-        check(path, study)
+    refused(r"a program that it names.*--trust", check, path, study)
     assert not (tmp_path / "started").exists()
 
 

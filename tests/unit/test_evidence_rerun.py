@@ -9,12 +9,12 @@ import pytest
 import surefoot as sf
 from surefoot.core.counts import Counts
 from surefoot.core.tasks import Entry
-from surefoot.errors import InvalidArgument
 from surefoot.evidence.check import read_and_check
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
 from surefoot.recheck.trials import catch_probability, draw_trials
 from tests import forgers
+from tests.refusals import refused
 from tests.unit.test_evidence_file import concluded
 from tests.worlds import linear_model, points, study
 
@@ -291,11 +291,9 @@ def test_code_of_the_user_comes_from_the_user_and_never_from_the_file(tmp_path):
     own = sf.perturb.custom(lambda x, u, level: x + level * (u - 0.5), level=0.4, name="mine")
     path = study(inputs=INPUTS, perturbation=own, method=sf.methods.FixedSize(0.3, 0.2)).run()
     path = path.evidence(tmp_path / "run.json")
-    with pytest.raises(InvalidArgument, match=r"mine is code of its user.*--perturb"):
-        check(path)
+    refused(r"mine is code of its user.*--perturb", check, path)
     assert check(path, perturb=own).exit_code == 0
-    with pytest.raises(InvalidArgument, match=r"pass it as in the run \(--perturb\)"):
-        check(path, perturb=sf.perturb.LinfNoise(0.4))
+    refused(r"pass it as in the run \(--perturb\)", check, path, perturb=sf.perturb.LinfNoise(0.4))
 
 
 @pytest.mark.parametrize(
@@ -312,8 +310,7 @@ def test_code_of_the_user_comes_from_the_user_and_never_from_the_file(tmp_path):
     ],
 )
 def test_options_that_make_no_sense_are_refused_before_anything_is_read(options, sentence):
-    with pytest.raises(InvalidArgument, match=sentence):
-        check("nowhere.json", **options)
+    refused(sentence, check, "nowhere.json", **options)
 
 
 def test_a_fresh_seed_is_drawn_and_printed_and_repeats_the_check(run, tmp_path):
@@ -326,8 +323,7 @@ def test_a_fresh_seed_is_drawn_and_printed_and_repeats_the_check(run, tmp_path):
 
 def test_a_row_that_claims_more_trials_than_anybody_runs_is_refused():
     entries = {"a": [Entry(0.1, 0, 10**18, Counts(10**18, 1))]}
-    with pytest.raises(InvalidArgument, match="nobody ran them"):
-        draw_trials(entries, 0.1, 1)
+    refused("nobody ran them", draw_trials, entries, 0.1, 1)
 
 
 def test_a_clean_loss_that_is_not_that_of_the_model_is_refuted(run, tmp_path):

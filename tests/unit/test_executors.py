@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument, ModelChanged, ModelFailed, StoreFailed, WorkerFailed
+from surefoot.errors import InvalidArgument, ModelChanged, StoreFailed, WorkerFailed
 from surefoot.executors import dispatch, pool, worker
 from surefoot.executors.devices import Work
 from surefoot.executors.dispatch import Dispatch, WorkerLost
 from surefoot.executors.pool import Inline
 from surefoot.models import call_limit
 from surefoot.system import child_process
+from tests.refusals import failed, raised
 from tests.unit import worker_models
 from tests.unit.small_models import batch, linear_net
 from tests.unit.worker_models import FLAG, STATE, shift
@@ -106,10 +107,9 @@ def test_a_model_that_raises_in_a_worker_gives_the_sentence_of_one_worker():
     setup = study(model=sf.load_model(worker_models.fails_in_the_middle, shape=SHAPE))
     sentences = []
     for executor in (None, "processes"):
-        with pytest.raises(ModelFailed) as raised:
-            setup.run(workers=1, executor=executor, batch=16)
+        words = failed("", setup.run, workers=1, executor=executor, batch=16)
         # which input is the first to fail, depends on which batches end together
-        sentences.append(str(raised.value).partition(": ")[2])
+        sentences.append(words.partition(": ")[2])
     assert sentences[0] == sentences[1]
     assert "endpoint lost" in sentences[0]
 
@@ -135,8 +135,7 @@ def test_a_prediction_that_never_ends_in_a_worker_ends_the_run(monkeypatch):
     model = sf.load_model(worker_models.never_ends_in_a_worker, shape=SHAPE)
     setup = study(model=model)
     monkeypatch.setattr(call_limit._watch, "seconds", 0.5)
-    with pytest.raises(ModelFailed, match=r"longer than 0.5 s.*--call-limit"):
-        setup.run(workers=2, executor="processes", batch=16)
+    failed(r"longer than 0.5 s.*--call-limit", setup.run, workers=2, executor="processes", batch=16)
 
 
 def test_a_file_that_has_changed_since_it_was_imported_is_not_sent_on(tmp_path):
@@ -164,10 +163,8 @@ class Drifting:
 def test_a_model_that_changes_during_a_run_has_no_result(tmp_path):
     store = str(tmp_path / "s.db")
     setup = study(model=sf.load_model(Drifting(1000), shape=SHAPE))
-    with pytest.raises(ModelChanged, match="answers clean inputs otherwise"):
-        setup.run(store)
-    with pytest.raises(StoreFailed, match="changed during an earlier run"):
-        setup.run(store)
+    raised(ModelChanged, "answers clean inputs otherwise", setup.run, store)
+    raised(StoreFailed, "changed during an earlier run", setup.run, store)
 
 
 @pytest.fixture
@@ -341,15 +338,13 @@ def test_a_batch_that_ends_its_workers_ends_the_run_with_one_sentence():
             opened(fakes, workers=20) as pool:  # fmt: skip
         first = pool.submit(None, [1])
         wait([first], SECONDS)
-        with pytest.raises(WorkerFailed):
-            pool.submit(None, [2])
+        raised(WorkerFailed, "", pool.submit, None, [2])
         first.result()
 
 
 def test_workers_that_are_lost_before_they_work_end_the_run_with_one_sentence():
     fakes = Fakes(*(Fake(opened=lost([])) for _ in range(99)))
-    with pytest.raises(WorkerFailed, match=r"workers were lost 4 times \(killed\)"):
-        opened(fakes)
+    raised(WorkerFailed, r"workers were lost 4 times \(killed\)", opened, fakes)
     assert all(worker.ended for worker in fakes.started)
 
 
@@ -416,6 +411,5 @@ def test_what_is_running_when_an_executor_is_ended_is_not_awaited():
     running, waiting = pool.submit(None, [1]), pool.submit(None, [2])
     pool.end()
     for future in (running, waiting):
-        with pytest.raises(WorkerFailed, match="begin the run again"):
-            future.result(SECONDS)
+        raised(WorkerFailed, "begin the run again", future.result, SECONDS)
     assert never.ended

@@ -23,7 +23,7 @@ from surefoot.cli.main import app
 from surefoot.core.assumptions import Jointly, Together
 from surefoot.core.claims import KINDS, Verdict
 from surefoot.core.results import UNIT, Footing, Guarantee, Interval
-from surefoot.errors import EvidenceFailed, InvalidArgument
+from surefoot.errors import EvidenceFailed
 from surefoot.records.record import Source
 from surefoot.report.clauses import assumptions_of, in_kept
 from surefoot.report.export.run import ExportedRun, metrics_of
@@ -33,6 +33,7 @@ from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.report.view import Caution
+from tests.refusals import refused
 from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import linear_model, points, study
 
@@ -204,10 +205,8 @@ def test_what_a_document_has_no_place_for_is_refused(plain):
         ("pass its task", "hugging-face", {}),
         ("one of model-card", "pdf", {}),
     ):
-        with pytest.raises(InvalidArgument, match=words):
-            plain.export(to=to, **options)
-    with pytest.raises(InvalidArgument, match="no place for a requirement"):
-        plain.require(0.5).export(to="hugging-face", task="x")
+        refused(words, plain.export, to=to, **options)
+    refused("no place for a requirement", plain.require(0.5).export, to="hugging-face", task="x")
 
 
 def test_several_models_and_counted_cases_are_a_model_card_only(plain, tmp_path):
@@ -216,8 +215,7 @@ def test_several_models_and_counted_cases_are_a_model_card_only(plain, tmp_path)
     for result in (both, sf.tally(tmp_path / "o.csv")):
         assert result.export().startswith("## Robustness")
         for to in ("hugging-face", "cyclonedx"):
-            with pytest.raises(InvalidArgument, match="model-card"):
-                result.export(to=to)
+            refused("model-card", result.export, to=to)
 
 
 def test_every_kind_of_claim_has_its_place_in_the_standard():
@@ -342,8 +340,7 @@ def test_what_is_not_known_has_no_estimate(plain):
 
 
 def test_a_run_without_a_claim_at_its_top_is_refused(plain):
-    with pytest.raises(InvalidArgument, match="export it to model-card"):
-        text_with(plain)
+    refused("export it to model-card", text_with, plain)
 
 
 def test_outcomes_of_others_are_said_to_be_unchecked(tmp_path):

@@ -21,6 +21,7 @@ from surefoot.gate.read_gate import (
     shell_command,
     with_shares,
 )
+from tests.refusals import raised, refused
 
 STUDY = """
 [[study]]
@@ -104,10 +105,7 @@ def test_two_curves_that_are_compared_divide_what_their_comparison_may_spend():
 
 def test_an_error_that_does_not_suffice_is_refused():
     greedy = GateStudy("s", "estimate", {"confidence": 0.9}, requirements=1)
-    with pytest.raises(
-        InvalidArgument, match=r"spend 0\.1, more than the error of the file, 0\.05"
-    ):
-        with_shares([greedy], 0.05)
+    refused(r"spend 0\.1, more than the error of the file, 0\.05", with_shares, [greedy], 0.05)
     with pytest.raises(InvalidArgument, match=r"leaves 0 for each of 1 requirements"):
         with_shares([greedy, GateStudy("t", "estimate", {}, requirements=1)], 0.1)
 
@@ -163,8 +161,7 @@ BAD = {
 
 @pytest.mark.parametrize("line", BAD)
 def test_what_a_study_cannot_mean_is_refused(write, line):
-    with pytest.raises(InvalidArgument, match=BAD[line]):
-        read_gate(write(STUDY + line))
+    refused(BAD[line], read_gate, write(STUDY + line))
 
 
 BAD_FILES = {
@@ -197,16 +194,13 @@ def test_a_file_that_is_no_study_file_is_refused(write, text):
     path = write("")
     with open(path, "wb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InvalidArgument, match=BAD_FILES[text]):
-        read_gate(path)
+    refused(BAD_FILES[text], read_gate, path)
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
-    with pytest.raises(InvalidArgument, match="is no plain file"):
-        read_gate(tmp_path / "pipe.json")
-    with pytest.raises(EvidenceFailed, match="is no plain file"):
-        sf.check_evidence(tmp_path / "pipe.json")
+    refused("is no plain file", read_gate, tmp_path / "pipe.json")
+    raised(EvidenceFailed, "is no plain file", sf.check_evidence, tmp_path / "pipe.json")
 
 
 def test_a_comparison_may_be_stated_beside_the_file(write):
@@ -238,8 +232,7 @@ def test_a_comparison_may_be_stated_beside_the_file(write):
     ]  # fmt: skip
     one, other = read_gate(two, GateOptions(not_worse_than=["noise=gate"])).studies
     assert (one.regression.evidence, other.regression) == ("gate/noise.evidence.json", None)
-    with pytest.raises(InvalidArgument, match=r"margin \(--margin\) 0.1 is for a comparison"):
-        read_gate(two, GateOptions(margin=0.1))
+    refused(r"margin \(--margin\) 0.1 is for a comparison", read_gate, two, GateOptions(margin=0.1))
 
 
 def test_the_command_of_a_study_says_how_files_were_read_and_can_be_typed():

@@ -15,6 +15,7 @@ from surefoot.errors import InvalidArgument, ModelFailed, StoreFailed
 from surefoot.records import input_table
 from surefoot.records.input_table import InputTable, clean_kinds, tried_rows
 from surefoot.records.json_records import record_from_json, record_to_json
+from tests.refusals import raised, refused
 from tests.worlds import SHAPE, linear, points, study
 
 RNG = np.random.default_rng(0)
@@ -180,8 +181,7 @@ def test_options_that_do_not_apply_are_refused():
         InvalidArgument, match="only an ONNX file and a model behind HTTP have outputs"
     ):
         sf.load_model(linear, shape=SHAPE, output="scores")
-    with pytest.raises(InvalidArgument, match="finite"):
-        sf.load_model(linear, shape=SHAPE, bounds=(0, float("inf")))
+    refused("finite", sf.load_model, linear, shape=SHAPE, bounds=(0, float("inf")))
 
 
 def test_the_store_does_not_answer_for_another_closure(tmp_path):
@@ -257,8 +257,7 @@ def test_damaged_columns_are_refused(result: sf.Result, change: dict[str, object
     plain["inputs"] |= change
     if "labels" in change:
         plain["inputs"]["labels"] = plain["inputs"]["clean_kept"]
-    with pytest.raises(StoreFailed):
-        record_from_json(json.dumps(plain))
+    raised(StoreFailed, "", record_from_json, json.dumps(plain))
 
 
 def test_an_input_without_a_trial_takes_no_bytes_of_a_store(

@@ -17,6 +17,7 @@ from surefoot.commands.init import STUDY, WORKFLOW
 from surefoot.commands.run import GateOptions
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.gate.read_gate import read_gate
+from tests.refusals import refused
 from tests.unit.small_models import batch, relu_net
 from tests.unit.test_inputs_images import tone
 
@@ -113,12 +114,10 @@ def test_the_study_file_runs_as_it_is(kind, folder):
 def test_nothing_is_replaced_without_force(folder):
     sf.init("model.onnx", "test.npz")
     Path(STUDY).write_text("mine")
-    with pytest.raises(InvalidArgument, match=f"{STUDY} is there already.*--force"):
-        sf.init("model.onnx", "test.npz")
+    refused(f"{STUDY} is there already.*--force", sf.init, "model.onnx", "test.npz")
     assert Path(STUDY).read_text() == "mine"
     Path(STUDY).unlink()
-    with pytest.raises(InvalidArgument, match=r"surefoot.yml is there already"):
-        sf.init("model.onnx", "test.npz")
+    refused(r"surefoot.yml is there already", sf.init, "model.onnx", "test.npz")
     assert not Path(STUDY).exists()
     assert sf.init("model.onnx", "test.npz", force=True).files
 

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from surefoot.errors import InvalidArgument
 from surefoot.report.junit import Case, junit_xml
+from tests.refusals import refused
 
 HOSTILE = 'a ]]> <b> & "c" \x00\x1b\ud800\ufffe 猫 \U0001f600'
 """Markup, a control character, half a surrogate pair and a code point that is no character."""
@@ -58,9 +58,6 @@ def test_no_case_at_all_is_still_a_report() -> None:
 
 
 def test_what_is_no_outcome_or_no_time_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="one of passed"):
-        Case("a", "b", "maybe")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="≥ 0"):
-        Case("a", "b", "passed", seconds=float("nan"))
-    with pytest.raises(InvalidArgument, match="one of fail, skip, pass"):
-        junit_xml([], undecided="passed")  # type: ignore[arg-type]
+    refused("one of passed", Case, "a", "b", "maybe")
+    refused("≥ 0", Case, "a", "b", "passed", seconds=float("nan"))
+    refused("one of fail, skip, pass", junit_xml, [], undecided="passed")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument
 from surefoot.models.load import declared_shape
+from tests.refusals import refused
 from tests.unit.small_models import batch, by_hand
 
 DENSE = {"module": "keras.layers", "class_name": "Dense", "config": {"units": 3}}
@@ -67,8 +67,7 @@ HOSTILE = {
 @pytest.mark.parametrize("layer", HOSTILE.values(), ids=HOSTILE)
 def test_what_can_run_code_is_refused_before_keras_is_asked(tmp_path, keras, layer):
     path = archive(tmp_path / "m.keras", INPUT, layer)
-    with pytest.raises(InvalidArgument, match=r"can run code: .* --trust"):
-        sf.load_model(path, bounds=(0, 1))
+    refused(r"can run code: .* --trust", sf.load_model, path, bounds=(0, 1))
     assert not keras
     sf.load_model(path, bounds=(0, 1), trust=True)
     assert keras == [{"compile": False, "safe_mode": False}]
@@ -95,8 +94,7 @@ def test_two_parts_of_one_name_are_refused(tmp_path, keras):
     path = archive(tmp_path / "m.keras", INPUT, DENSE)
     with zipfile.ZipFile(path, "a") as made, pytest.warns(UserWarning, match="Duplicate"):
         made.writestr("config.json", "{}")
-    with pytest.raises(InvalidArgument, match="two of its parts"):
-        sf.load_model(path)
+    refused("two of its parts", sf.load_model, path)
 
 
 def test_a_file_of_keras_2_is_given_an_input_layer_in_place_of_the_shape_of_its_first(

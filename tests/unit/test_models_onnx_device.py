@@ -9,7 +9,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.engine.preflight import examine
-from surefoot.errors import MissingPackage, ModelFailed
+from surefoot.errors import MissingPackage
 from surefoot.graph import evaluate
 from surefoot.graph.onnx_file import quiet_session
 from surefoot.models import onnx as onnx_models
@@ -17,7 +17,7 @@ from surefoot.models.onnx import OnnxModel, bound_run
 from surefoot.models.torch import TorchModel
 from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
-from tests.refusals import refused
+from tests.refusals import failed, raised, refused
 from tests.unit.exported_networks import NETWORKS
 from tests.unit.small_models import batch, linear_net, margin_and_gradient
 from tests.unit.test_graph_networks import mixing
@@ -82,8 +82,7 @@ def test_without_pytorch_gradients_are_walked_back(tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_models.importlib.util, "find_spec", lambda _: None)
     for a, b in zip(margin_and_gradient(plain, x, labels, labels + 1), known, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
-    with pytest.raises(MissingPackage, match="pip install torch"):
-        sf.load_model(plain.path, device="cuda")
+    raised(MissingPackage, "pip install torch", sf.load_model, plain.path, device="cuda")
 
 
 def test_a_model_of_whole_numbers_has_a_slope(tmp_path):
@@ -135,8 +134,7 @@ def test_what_differs_from_onnxruntime_is_refused(tmp_path, monkeypatch):
         return module
 
     monkeypatch.setattr(evaluate, "torch_graph", doubled)
-    with pytest.raises(ModelFailed, match="differs from onnxruntime by"):
-        sf.load_model(path, bounds=(0, 1), device="cpu:0")
+    failed("differs from onnxruntime by", sf.load_model, path, bounds=(0, 1), device="cpu:0")
 
 
 def test_half_precision_on_a_device(tmp_path):

@@ -10,7 +10,6 @@ from surefoot.catalogue.parse import at_level, level_reader, parse_perturbation,
 from surefoot.catalogue.registry import entries
 from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
-from surefoot.errors import InvalidArgument
 from surefoot.perturb import Chain, GaussianNoise, LinfNoise, Mixture, RandomLevel, Rotation
 from surefoot.perturb.signal import Gain
 from surefoot.subject.protocols import View
@@ -258,5 +257,4 @@ def test_words_tell_the_law_and_the_parts():
     ],
 )
 def test_what_makes_no_sense_is_refused(make, sentence):
-    with pytest.raises(InvalidArgument, match=sentence):
-        make()
+    refused(sentence, make)

@@ -9,7 +9,7 @@ from scipy.stats import kstest
 
 from surefoot.catalogue.parse import level_reader, parse_perturbation
 from surefoot.engine.streams import stream
-from surefoot.errors import InvalidArgument
+from tests.refusals import refused
 from tests.unit.test_perturb_images import UNIT
 from tests.unit.test_perturb_weather import images
 
@@ -57,5 +57,4 @@ def test_photons_are_a_unit_of_shot_noise():
         ("shot:manyphotons", "'many' is not a number"),
         ("gaussian:20photons", "'20photons' is not a number"),
     ):
-        with pytest.raises(InvalidArgument, match=says):
-            parse_perturbation(text)
+        refused(says, parse_perturbation, text)

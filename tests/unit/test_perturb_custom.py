@@ -9,11 +9,11 @@ from PIL import Image
 
 from surefoot.core.results import Interval
 from surefoot.engine.streams import stream
-from surefoot.errors import InvalidArgument
 from surefoot.perturb import Batched, InputFormat, OneByOne, custom
 from surefoot.subject.protocols import View
 from surefoot.system.user_code import describe_function
 from surefoot.testing import check_image_perturbation, check_perturbation
+from tests.refusals import refused
 
 UNIT = Interval(0, 1)
 
@@ -91,8 +91,7 @@ def test_the_function_gets_the_draws_the_rows_and_the_level_as_stated():
 def test_a_function_that_gives_something_else_is_refused(function, says):
     x = np.ones((3, 4), dtype=np.float32)
     for made in (Batched(0.5, function, "f"), OneByOne(0.5, function, "f", View.VALUES)):
-        with pytest.raises(InvalidArgument, match=says):
-            made.apply(x, x[:, :2] / 2, 0.5, UNIT)
+        refused(says, made.apply, x, x[:, :2] / 2, 0.5, UNIT)
 
 
 def test_a_function_must_not_write_into_the_draws():
@@ -173,8 +172,7 @@ def test_a_function_is_described_by_its_name_its_source_and_what_it_holds():
     ],
 )
 def test_what_means_nothing_is_refused_with_its_value(make, says):
-    with pytest.raises(InvalidArgument, match=says):
-        make()
+    refused(says, make)
 
 
 def scaled(by):

@@ -15,6 +15,7 @@ from surefoot.engine.streams import stream
 from surefoot.errors import InvalidArgument
 from surefoot.subject.protocols import View
 from surefoot.testing.conformance import check_image_perturbation
+from tests.refusals import refused
 
 UNIT = Interval(0.0, 1.0)
 LEVELS = {
@@ -241,5 +242,4 @@ def test_colours_need_three_channels(kind):
     ],
 )  # fmt: skip
 def test_what_means_nothing_is_refused_with_its_value(kind, options, says):
-    with pytest.raises(InvalidArgument, match=says):
-        PERTURBATIONS[kind](**{"level": 0.1, **options})
+    refused(says, PERTURBATIONS[kind], **{"level": 0.1, **options})

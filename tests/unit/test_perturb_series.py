@@ -8,7 +8,6 @@ import pytest
 from surefoot.core.results import Interval
 from surefoot.engine.devices import draw_rows
 from surefoot.engine.streams import stream
-from surefoot.errors import InvalidArgument
 from surefoot.perturb.signal import (
     BandPass,
     ClipSignal,
@@ -20,6 +19,7 @@ from surefoot.perturb.signal import (
     TimeShift,
 )
 from surefoot.testing import check_perturbation
+from tests.refusals import refused
 
 UNIT, SIGNED, BYTES = Interval(0, 1), Interval(-1, 1), Interval(0, 255)
 SEVERAL = [
@@ -221,5 +221,4 @@ def test_dropouts_hold_the_last_value_or_put_zero():
     ],
 )
 def test_what_means_nothing_is_refused_with_its_value(make, says):
-    with pytest.raises(InvalidArgument, match=says):
-        make()
+    refused(says, make)

@@ -13,6 +13,7 @@ from surefoot.perturb import OneByOne
 from surefoot.subject.protocols import View
 from surefoot.testing import check_perturbation
 from tests.claims.parts import Shift
+from tests.refusals import raised
 from tests.worlds import linear_model
 
 calls = []
@@ -176,5 +177,4 @@ def test_a_study_with_such_a_function_does_not_run():
     method = sf.methods.ExactSequential(width=0.5, error=0.05)
     model = sf.load_model(lambda x: x, shape=(2,), bounds=(0, 1), scores="logits")
     study = sf.Study(model, sf.load_inputs(X), own, method)
-    with pytest.raises(sf.errors.SurefootError, match="row i of the result"):
-        study.run()
+    raised(sf.errors.SurefootError, "row i of the result", study.run)

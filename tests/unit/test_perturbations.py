@@ -12,10 +12,10 @@ from scipy.stats import kstest
 from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.core.results import Interval
 from surefoot.engine.streams import base_of, block_size, generator_for, row_keys, stream
-from surefoot.errors import InvalidArgument
 from surefoot.perturb import GaussianNoise, L1Noise, L2Noise, LinfNoise, UniformNoise
 from surefoot.subject.protocols import View
 from surefoot.testing import check_perturbation
+from tests.refusals import refused
 from tests.worlds import example
 
 UNIT = Interval(0.0, 1.0)
@@ -158,8 +158,7 @@ def test_a_level_scales_the_same_draw(kind):
 def test_a_level_that_is_no_strength_is_refused(level):
     for kind in PERTURBATIONS:
         says = rf"{kind}: level must be (in|finite).*got {level}"
-        with pytest.raises(InvalidArgument, match=says):
-            dataclasses.replace(example(kind), level=level)
+        refused(says, dataclasses.replace, example(kind), level=level)
 
 
 NAMES = [(1, "a", "linf", 0), (2, "a", "linf", 0), (1, "b", "linf", 0), (1, "a", "l2", 0)]

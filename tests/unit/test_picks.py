@@ -10,7 +10,7 @@ import surefoot as sf
 from surefoot.core.counts import Outcomes
 from surefoot.core.tasks import Subject, Task
 from surefoot.engine.streams import base_of, picks, row_keys
-from surefoot.errors import InvalidArgument
+from tests.refusals import refused
 from tests.worlds import SHAPE, points, study
 
 FAR = 2**50
@@ -147,5 +147,4 @@ def test_rows_and_keys_of_a_device_are_those_of_each_trial(torch_model):
 def test_a_trial_of_a_curve_is_not_replayed_and_the_reason_is_said():
     curve = sf.methods.SequentialCurve(0.0, 1.0, (0.8,))
     made = study(perturbation=sf.perturb.GaussianNoise(), method=curve, inputs=points(30))
-    with pytest.raises(InvalidArgument, match="has no trials at one level to replay"):
-        made.replay("p0", 3)
+    refused("has no trials at one level to replay", made.replay, "p0", 3)

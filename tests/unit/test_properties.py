@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot.core.counts import Counts, Outcomes
-from surefoot.errors import InvalidArgument
 from surefoot.properties import NoConfidentMistake, SameLabel, TopK, TrueLabel
 from surefoot.subject.protocols import Reference, Scores
+from tests.refusals import refused
 
 EVERY = [SameLabel(), TrueLabel(), TopK(1), TopK(2), NoConfidentMistake(0.6)]
 
@@ -122,20 +122,17 @@ def test_scores_of_any_number_type_are_compared_rightly(dtype):
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, float("nan")])
 def test_a_k_that_counts_nothing_is_refused(k):
-    with pytest.raises(InvalidArgument, match=r"topk\.k must be an integer ≥ 1"):
-        TopK(k)
+    refused(r"topk\.k must be an integer ≥ 1", TopK, k)
 
 
 @pytest.mark.parametrize("k", [3, 4, 100])
 def test_a_k_that_always_holds_is_refused(k):
-    with pytest.raises(InvalidArgument, match="less than the number of classes"):
-        TopK(k).severity(np.zeros((2, 3)), np.array([0, 1]))
+    refused("less than the number of classes", TopK(k).severity, np.zeros((2, 3)), np.array([0, 1]))
 
 
 @pytest.mark.parametrize("limit", [0.49, 0, -1, 1.01, float("nan"), float("inf")])
 def test_a_confidence_below_a_half_or_above_one_is_refused(limit):
-    with pytest.raises(InvalidArgument, match=r"between 0\.5 and 1"):
-        NoConfidentMistake(limit)
+    refused(r"between 0\.5 and 1", NoConfidentMistake, limit)
 
 
 def test_each_says_which_label_and_which_scores_it_is_about():

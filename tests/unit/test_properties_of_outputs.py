@@ -8,10 +8,10 @@ import pytest
 import surefoot as sf
 from surefoot.catalogue.registry import parse_property
 from surefoot.engine.devices import in_double_precision
-from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, MaskIoU, PixelsKept
 from surefoot.properties.detection import best_worst_match, read_boxes
 from surefoot.subject.protocols import Scores
+from tests.refusals import failed, refused
 
 
 def kept(prop, clean, perturbed, targets=()):
@@ -115,8 +115,7 @@ def test_what_is_kept(case):
     ],
 )
 def test_a_reference_that_nothing_can_be_compared_with_is_refused(prop, outputs, targets, match):
-    with pytest.raises(InvalidArgument, match=match):
-        prop.references(outputs, targets, ["7"])
+    refused(match, prop.references, outputs, targets, ["7"])
 
 
 @pytest.mark.parametrize(
@@ -129,8 +128,7 @@ def test_a_reference_that_nothing_can_be_compared_with_is_refused(prop, outputs,
     ],
 )
 def test_a_target_that_is_no_value_of_the_output_is_refused(target, match):
-    with pytest.raises(InvalidArgument, match=match):
-        Close(1, of="true").references(column(0), (target,), ["7"])
+    refused(match, Close(1, of="true").references, column(0), (target,), ["7"])
 
 
 @pytest.mark.parametrize(
@@ -152,8 +150,7 @@ def test_a_target_that_is_no_value_of_the_output_is_refused(target, match):
     ],
 )
 def test_what_says_nothing_is_refused(make, match):
-    with pytest.raises(InvalidArgument, match=match):
-        make()
+    refused(match, make)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +163,7 @@ def test_what_says_nothing_is_refused(make, match):
     ],
 )
 def test_what_is_no_mask_is_refused(output, match):
-    with pytest.raises(ModelFailed, match=match):
-        PixelsKept().references(output, (), ["0"])
+    failed(match, PixelsKept().references, output, (), ["0"])
 
 
 @pytest.mark.parametrize(
@@ -181,8 +177,7 @@ def test_what_is_no_mask_is_refused(output, match):
     ],
 )
 def test_an_answer_that_is_none_is_refused(prop, match):
-    with pytest.raises(InvalidArgument, match=match):
-        prop.severity(["a"], ["a"])
+    refused(match, prop.severity, ["a"], ["a"])
 
 
 @pytest.mark.parametrize(
@@ -220,8 +215,7 @@ def test_properties_are_written_as_text(text, expected):
     ],
 )
 def test_a_mistake_in_the_text_is_one_sentence(text, match):
-    with pytest.raises(InvalidArgument, match=match):
-        parse_property(text)
+    refused(match, parse_property, text)
 
 
 def test_a_function_of_ones_own_is_named_by_its_module():
@@ -304,8 +298,7 @@ def test_boxes_are_read_from_every_form(value):
     [3, "boxes", {"boxes": [SQUARE]}, np.zeros((2, 5)), {"boxes": [SQUARE], "labels": [1, 2]}],
 )
 def test_what_holds_no_boxes_is_refused_with_what_does(value):
-    with pytest.raises(ModelFailed, match="give each input a dict with boxes"):
-        read_boxes(value)
+    failed("give each input a dict with boxes", read_boxes, value)
 
 
 def test_a_box_with_nan_is_no_severity():
@@ -428,5 +421,4 @@ def test_a_class_below_zero_is_ignored_as_stated(prop):
     masks = np.zeros((1, 2, 2), np.int64)
     references = kept.references(masks, targets, ["a"])
     assert kept.severity(masks, references)[0] < kept.limit
-    with pytest.raises(InvalidArgument, match="fraction"):
-        kept.references(masks, (np.full((2, 2), 0.5),), ["a"])
+    refused("fraction", kept.references, masks, (np.full((2, 2), 0.5),), ["a"])

@@ -6,12 +6,12 @@ import math
 import pytest
 
 from surefoot.core.results import Footing
-from surefoot.errors import InvalidArgument
 from surefoot.inputs import read_brackets
 from surefoot.records.spec import BracketFileSpec
 from surefoot.report.figures import svg
 from surefoot.report.views.radii import times_chart
 from surefoot.study.external import brackets
+from tests.refusals import refused
 
 HEAD = "network,split,image,lower,upper,runtime_s\n"
 
@@ -57,19 +57,16 @@ def test_empty_cells_mean_nothing_proved_nothing_refuted_and_time_not_known(file
     ],
 )
 def test_a_bad_file_is_refused_with_the_place(file, text, message):
-    with pytest.raises(InvalidArgument, match=message):
-        read_brackets(file(text))
+    refused(message, read_brackets, file(text))
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(InvalidArgument, match="there is no file"):
-        read_brackets(tmp_path / "none.csv")
+    refused("there is no file", read_brackets, tmp_path / "none.csv")
 
 
 def test_a_choice_of_no_rows_is_told_what_there_is(file):
     path = file(f"{HEAD}a,train,1,0.1,0.2,1\n")
-    with pytest.raises(InvalidArgument, match="no rows of split test: choose split train"):
-        brackets(path, split="test")
+    refused("no rows of split test: choose split train", brackets, path, split="test")
 
 
 def test_no_tolerance_is_made_up_for_networks_of_others(file):

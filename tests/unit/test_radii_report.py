@@ -13,7 +13,6 @@ from surefoot.core.reasons import Why
 from surefoot.core.results import Undecided
 from surefoot.core.tasks import Task
 from surefoot.engine.proof_bench import BuiltInProver, ProofBench, decode_point
-from surefoot.errors import InvalidArgument
 from surefoot.graph.read_network import read_network
 from surefoot.region.critical_level import ProofLimits
 from surefoot.report.views.radii_tables import quantile_table
@@ -21,6 +20,7 @@ from surefoot.study.export_counterexamples import write_properties
 from surefoot.study.study import join_results
 from surefoot.verify.ball import InputSpace
 from tests.in_words import together
+from tests.refusals import refused
 from tests.unit.test_radii_study import LINEAR, POINTS, linear_study, truth, write
 
 
@@ -54,8 +54,7 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     assert one.guarantee.error == other.guarantee.error == 2 * alone.guarantee.error
     assert together(one.guarantee) == "all 2 networks"
     assert "Pairs of networks" not in str(both)
-    with pytest.raises(InvalidArgument, match=r"leave out within \(--within\) or by_class"):
-        replace(study, by_class=True)
+    refused(r"leave out within \(--within\) or by_class", replace, study, by_class=True)
 
 
 def test_points_are_drawn_within_what_is_proved_and_beyond(tmp_path):

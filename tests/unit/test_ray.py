@@ -17,6 +17,7 @@ import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.errors import InvalidArgument, MissingPackage, WorkerFailed
 from surefoot.executors import dispatch, ray_connection
+from tests.refusals import raised
 from tests.unit.small_models import batch, relu_net
 from tests.unit.test_executors import NOISE, masked
 from tests.worlds import SHAPE, linear, study
@@ -206,8 +207,7 @@ def test_a_cluster_that_cannot_be_reached_is_refused_within_seconds(monkeypatch)
 def test_ray_that_is_not_installed_is_named_with_its_extra(monkeypatch):
     monkeypatch.setattr(ray_connection, "find_spec", lambda _: None)
     for executor in ("ray", Ray()):
-        with pytest.raises(MissingPackage, match=r"pip install 'surefoot\[ray\]'"):
-            study().run(executor=executor)
+        raised(MissingPackage, r"pip install 'surefoot\[ray\]'", study().run, executor=executor)
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,14 @@ import surefoot as sf
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Continues, Randomness, Scope
 from surefoot.core.results import Bracket, PointsDrawn, Quantile
-from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.errors import StoreFailed
 from surefoot.records.json_records import record_from_json, record_to_json
 from surefoot.records.record import AttackSummary, Comparison, Curves, QuantileRow, Radii, Samples
 from surefoot.report.clauses import quantity_words
 from surefoot.report.export.table import table_names
 from surefoot.report.page import ROWS
 from surefoot.report.sentences import briefly, sentence
+from tests.refusals import raised, refused
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -129,8 +130,7 @@ def test_every_result_can_be_drawn(results, kind, tmp_path):
         chart = result.plot(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begins)
         assert chart.to_dict()
-    with pytest.raises(InvalidArgument, match=r"\.svg, \.png"):
-        result.plot(tmp_path / "f.gif")
+    refused(r"\.svg, \.png", result.plot, tmp_path / "f.gif")
 
 
 @every_kind
@@ -149,8 +149,7 @@ def test_every_table_of_a_page_is_csv_and_latex(results, kind):
             lines = [line for line in body.splitlines() if line != r"\midrule"]
             assert len(lines) == len(rows) + 1 or name == "claims"
             assert len({len(re.findall(r"(?<!\\)&", line)) for line in lines}) == 1
-    with pytest.raises(InvalidArgument, match="is one of claims"):
-        result.export(to="csv", table="none such")
+    refused("is one of claims", result.export, to="csv", table="none such")
 
 
 FIGURES = (("f.svg", b"<svg"), ("f.png", b"\x89PNG"), ("f.pdf", b"%PDF"), ("f.json", b"{"))
@@ -197,8 +196,7 @@ def test_one_input_has_a_claim_of_its_own(results, kind):
         assert claim.about == Scope(About.INPUT, 1, row.id)
         assert result.by_id[row.id] == row.result
         assert row.id in sentence(claim)
-    with pytest.raises(InvalidArgument, match="no input 'nobody' among the 8 here"):
-        result.claim_about("nobody")
+    refused("no input 'nobody' among the 8 here", result.claim_about, "nobody")
 
 
 def test_a_claim_about_an_input_is_about_failing(results):
@@ -246,8 +244,7 @@ def test_a_damaged_record_is_named_with_the_place(results):
     text = record_to_json(results["estimates"].record)
     with pytest.raises(StoreFailed, match=r"claims\.0\.kind|claims\.0"):
         record_from_json(text.replace('"accuracy_set"', '"made_up"'))
-    with pytest.raises(StoreFailed, match="damaged"):
-        record_from_json(text[:-5])
+    raised(StoreFailed, "damaged", record_from_json, text[:-5])
 
 
 def test_requirements_share_the_error_and_say_so(results):
@@ -280,8 +277,7 @@ def test_requirements_share_the_error_and_say_so(results):
     ],
 )
 def test_a_requirement_that_means_nothing_is_refused(results, kind, how, says):
-    with pytest.raises(InvalidArgument, match=says):
-        results[kind].require(**how)
+    refused(says, results[kind].require, **how)
 
 
 def test_every_kind_of_result_takes_its_requirement(results):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument
+from tests.refusals import refused
 from tests.unit.test_radii_study import write
 from tests.unit.worker_models import shift
 from tests.worlds import study
@@ -230,10 +230,8 @@ def test_a_limit_in_nodes_takes_the_place_of_the_one_in_seconds(studies):
         assert method(nodes_per_input=9).seconds_per_input is None
         assert method(seconds_per_input=3, nodes_per_input=9).seconds_per_input == 3
         for nodes in (0, 1, True, 2.5):
-            with pytest.raises(InvalidArgument, match=r"nodes_per_input .* ≥ 2, got"):
-                method(nodes_per_input=nodes)
-    with pytest.raises(InvalidArgument, match="does not count nodes"):
-        level(verifier="tool {onnx} {vnnlib}", nodes_per_input=9)
+            refused(r"nodes_per_input .* ≥ 2, got", method, nodes_per_input=nodes)
+    refused("does not count nodes", level, verifier="tool {onnx} {vnnlib}", nodes_per_input=9)
     critical = studies["critical"]
     more = replace(critical, method=replace(critical.method, nodes_per_input=21))
     assert critical.digest != more.digest

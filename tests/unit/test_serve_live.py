@@ -30,6 +30,7 @@ from surefoot.serve.app import create_app
 from surefoot.serve.replay import Replayer, folder_of_files
 from surefoot.serve.stores import served_stores
 from surefoot.store.runs import FirstFailure
+from tests.refusals import refused
 
 
 def test_pages_that_watch_share_one_poller_and_get_what_another_process_writes(where, monkeypatch):
@@ -108,8 +109,7 @@ def test_a_replay_opens_files_of_the_allowed_folders_only(tmp_path, monkeypatch,
         if allowed:
             assert folder_of_files(source, (other, own)) == own
         else:
-            with pytest.raises(InvalidArgument, match="not in a folder that --replay names"):
-                folder_of_files(source, (other, own))
+            refused("not in a folder that --replay names", folder_of_files, source, (other, own))
 
 
 def test_a_relative_name_starts_from_the_current_folder_where_no_allowed_one_has_it(

@@ -22,6 +22,7 @@ from surefoot.store import MemoryJournal
 from surefoot.store.database import META, open_database
 from surefoot.store.sql import SqlStore
 from surefoot.testing import check_journal, check_store
+from tests.refusals import raised
 from tests.worlds import study
 
 
@@ -111,8 +112,7 @@ def test_another_schema_is_refused_older_or_newer(finished, schema):
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"UPDATE surefoot_meta SET value = '{schema}' WHERE name = 'schema'")
         db.commit()
-    with pytest.raises(StoreFailed, match=rf"another version of surefoot \(schema {schema}"):
-        study().run(path)
+    raised(StoreFailed, rf"another version of surefoot \(schema {schema}", study().run, path)
 
 
 def test_a_database_of_another_program_is_refused(tmp_path):
@@ -121,16 +121,14 @@ def test_a_database_of_another_program_is_refused(tmp_path):
         db.execute("CREATE TABLE songs (title TEXT)")
         db.commit()
     before = path.read_bytes()
-    with pytest.raises(StoreFailed, match=r"another program \(it holds songs"):
-        study().run(str(path))
+    raised(StoreFailed, r"another program \(it holds songs", study().run, str(path))
     assert path.read_bytes() == before
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a database, " * 100)
-    with pytest.raises(StoreFailed, match="not a surefoot store"):
-        study().run(str(path))
+    raised(StoreFailed, "not a surefoot store", study().run, str(path))
     assert path.read_text().startswith("not a database")
 
 
@@ -138,16 +136,14 @@ def test_a_file_that_was_cut_off_is_damaged_not_foreign(tmp_path):
     path = tmp_path / "run.db"
     study().run(str(path))
     path.write_bytes(path.read_bytes()[:8192])
-    with pytest.raises(StoreFailed, match=r"is damaged \(.*restore it from a copy"):
-        sf.read_result(str(path))
+    raised(StoreFailed, r"is damaged \(.*restore it from a copy", sf.read_result, str(path))
 
 
 def test_another_study_under_a_name_is_refused_unless_the_name_is_that_of_the_new_one(tmp_path):
     path, setup = str(tmp_path / "run.db"), study()
     with closing(SqlStore(path)) as store:
         store.begin("a name", study(seed=2).spec, None, {})
-        with pytest.raises(StoreFailed, match="holds another study"):
-            store.begin("a name", setup.spec, None, {})
+        raised(StoreFailed, "holds another study", store.begin, "a name", setup.spec, None, {})
         store.begin(setup.digest, study(seed=2).spec, None, {})
     setup.run(path)
     assert {run.digest: run.spec for run in sf.runs(path)}[setup.digest] == setup.spec
@@ -176,25 +172,20 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(tmp_path):
 
 
 def test_a_missing_folder_or_store_is_named(tmp_path):
-    with pytest.raises(StoreFailed, match="no folder"):
-        SqlStore(str(tmp_path / "nowhere" / "run.db"))
-    with pytest.raises(StoreFailed, match="no store at"):
-        SqlStore(str(tmp_path / "run.db"), create=False)
+    raised(StoreFailed, "no folder", SqlStore, str(tmp_path / "nowhere" / "run.db"))
+    raised(StoreFailed, "no store at", SqlStore, str(tmp_path / "run.db"), create=False)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unfinished_or_unknown_run_is_named(tmp_path):
     path = str(tmp_path / "run.db")
     with closing(SqlStore(path)) as store:
-        with pytest.raises(StoreFailed, match="has no runs yet"):
-            store.record()
+        raised(StoreFailed, "has no runs yet", store.record)
         store.begin("abcdef", study().spec, Source("a", "b", command="surefoot estimate a b"), {})
         sentence = "run abcdef is not finished: run the same command again, surefoot estimate a b$"
         for prefix in ("", "abc"):
-            with pytest.raises(StoreFailed, match=sentence):
-                store.record(prefix)
-        with pytest.raises(StoreFailed, match="run xyz is not in the store"):
-            store.record("xyz")
+            raised(StoreFailed, sentence, store.record, prefix)
+        raised(StoreFailed, "run xyz is not in the store", store.record, "xyz")
 
 
 def test_a_list_of_runs_needs_no_model_no_method_and_no_scipy():

@@ -14,6 +14,7 @@ import surefoot as sf
 from surefoot.errors import StoreFailed
 from surefoot.store.sql import SqlStore
 from surefoot.testing.conformance import example_spec
+from tests.refusals import raised
 from tests.system import forked
 from tests.worlds import study
 
@@ -79,8 +80,7 @@ def test_a_damaged_run_goes_on_from_its_last_sound_row_to_the_same_result(path, 
     assert check.readable
     journal_is_cut = name in ("a changed count", "a lost row", "no UTF-8", "a wrong number of rows")
     assert check.sound == (7 if journal_is_cut else before.rows)
-    with pytest.raises(StoreFailed, match="--repair"):
-        setup().run(str(path), batch=16)
+    raised(StoreFailed, "--repair", setup().run, str(path), batch=16)
     assert sf.repair_run(str(path), check.digest[:8]) == check
     (kept,) = sf.check_store(str(path))
     assert (kept.rows, kept.problem) == (check.sound, "")
@@ -146,8 +146,7 @@ def test_a_store_that_runs_code_is_refused_and_its_runs_are_saved(path, statemen
     assert check.whole_file
     refused = show(path, "--check")
     assert (refused.returncode, "--repair" in refused.stdout) == (3, True)
-    with pytest.raises(StoreFailed, match="no store has one"):
-        setup().run(str(path))
+    raised(StoreFailed, "no store has one", setup().run, str(path))
     rescue = sf.rescue_runs(str(path))
     assert [one.problem for one in rescue.runs] == [""]
     assert sf.read_result(rescue.store).to_json() == expected
@@ -161,8 +160,7 @@ def test_damaged_pages_have_one_answer_and_what_can_be_read_is_saved(sound, tmp_
         path.write_bytes(content[: page * 4096] + b"Z" * 200 + content[page * 4096 + 200 :])
         (check,) = sf.check_store(str(path))
         assert check.whole_file
-        with pytest.raises(StoreFailed, match="--repair"):
-            sf.repair_run(str(path), "ea")
+        raised(StoreFailed, "--repair", sf.repair_run, str(path), "ea")
         try:
             rescue = sf.rescue_runs(str(path))
         except StoreFailed as error:
@@ -228,10 +226,8 @@ def test_the_command_says_what_is_damaged_and_what_to_do(path):
 def test_what_cannot_be_repaired_is_one_sentence(path):
     with closing(SqlStore(str(path))) as store:
         store.begin("another", example_spec(1), None, {})
-    with pytest.raises(StoreFailed, match="not in the store"):
-        sf.repair_run(str(path), "zzz")
-    with pytest.raises(StoreFailed, match="must name one run"):
-        sf.repair_run(str(path), "")
+    raised(StoreFailed, "not in the store", sf.repair_run, str(path), "zzz")
+    raised(StoreFailed, "must name one run", sf.repair_run, str(path), "")
     unnamed = show(path, "--repair")
     assert unnamed.returncode == 3
     assert "--check lists" in unnamed.stderr

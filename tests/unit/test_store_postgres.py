@@ -17,6 +17,7 @@ from surefoot.store.sql import SqlStore
 from surefoot.testing import check_store
 from surefoot.testing.conformance import example_spec
 from tests.postgres_server import KEEPER, PASSWORD
+from tests.refusals import raised
 from tests.worlds import study
 
 SECRET = quote(PASSWORD, safe="")
@@ -69,8 +70,7 @@ def test_a_database_is_a_store_once_something_is_stored(url):
     assert not store_exists(url)
     with closing(open_existing(url)) as store:
         assert (store.runs(), store.check()) == ([], [])
-        with pytest.raises(StoreFailed, match="has no runs yet"):
-            store.record()
+        raised(StoreFailed, "has no runs yet", store.record)
     open_store(url).close()
     assert store_exists(url)
     with closing(open_existing(url.replace("postgresql://", "postgres://"))) as store:
@@ -113,8 +113,7 @@ def test_many_writers_neither_lose_nor_double_a_row(url):
 def test_a_database_of_another_program_is_left_alone(postgres, url):
     name = name_of(url)
     postgres.execute("CREATE TABLE songs (title TEXT)", name)
-    with pytest.raises(StoreFailed, match=r"another program \(it holds songs"):
-        study().run(url)
+    raised(StoreFailed, r"another program \(it holds songs", study().run, url)
     tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
     assert postgres.execute(tables, name) == [("songs",)]
 
@@ -126,8 +125,7 @@ def test_credentials_come_from_the_environment_and_the_password_file(
     own = url.replace("postgres@", f"{KEEPER}@")
     monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
-    with pytest.raises(StoreFailed, match="no password supplied: set PGPASSWORD"):
-        open_store(own)
+    raised(StoreFailed, "no password supplied: set PGPASSWORD", open_store, own)
     with pytest.raises(StoreFailed, match="failed: Connection refused: check the address"):
         open_store("postgresql://127.0.0.1:1/x")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
@@ -168,11 +166,11 @@ def test_a_password_in_the_url_is_used_and_never_kept(postgres, url):
 )  # fmt: skip
 def test_no_error_names_a_password(postgres, place):
     where = "postgresql://" + place.format(user=KEEPER, secret=SECRET, port=postgres.port)
-    with pytest.raises((StoreFailed, InvalidArgument)) as refused:
+    with pytest.raises((StoreFailed, InvalidArgument)) as refusal:
         open_store(where)
-    assert SECRET not in str(refused.value)
-    assert PASSWORD not in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert SECRET not in str(refusal.value)
+    assert PASSWORD not in str(refusal.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_a_message_loses_every_form_of_the_password():
@@ -182,8 +180,7 @@ def test_a_message_loses_every_form_of_the_password():
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingPackage, match=r"pip install 'surefoot\[postgres\]'"):
-        open_store("postgresql://u@h/d")
+    raised(MissingPackage, r"pip install 'surefoot\[postgres\]'", open_store, "postgresql://u@h/d")
 
 
 @pytest.mark.slow

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 import surefoot as sf
 from surefoot.cli.main import app
 from surefoot.core.claims import Height
-from surefoot.errors import InvalidArgument, ModelFailed
+from surefoot.errors import InvalidArgument
 from surefoot.properties import BoxesKept, Close, Kept, LabelsKept, PixelsKept, SameLabel
 from surefoot.study.read_store import read_study
+from tests.refusals import failed
 
 QUICK = {"workers": 1, "batch": 64}
 METHOD = sf.methods.FixedSize(0.2, 0.1)
@@ -176,8 +177,7 @@ def test_only_correct_inputs_cannot_be_chosen_where_nothing_is_a_class():
 
 def test_nan_among_perturbed_outputs_names_the_trial():
     model = sf.load_model(lambda x: np.where(x > 1, np.nan, x), shape=(3,), scores="values")
-    with pytest.raises(ModelFailed, match=r"input \d, trial \d+: the model returned NaN"):
-        regression(model=model).run(**QUICK)
+    failed(r"input \d, trial \d+: the model returned NaN", regression(model=model).run, **QUICK)
 
 
 def test_inputs_that_mix_in_a_batch_are_noticed_also_for_objects():

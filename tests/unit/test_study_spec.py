@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InvalidArgument, StoreFailed
+from surefoot.errors import StoreFailed
 from surefoot.records.json_records import decisive_json, spec_from_json, spec_to_json
 from surefoot.records.spec import ComparisonSpec, PartSpec
+from tests.refusals import refused
 from tests.unit.small_models import batch, relu_net
 
 SHAPE = (1, 6, 6)
@@ -105,8 +106,7 @@ def test_a_study_that_adds_inputs_reuses_the_earlier_run(make, tmp_path):
 def test_a_level_that_plays_no_part_changes_no_digest(make):
     """It cannot be given: so there is one study of all radii, and one of each range of levels."""
     radii = sf.methods.CriticalLevel(tolerance=0.05, seconds_per_input=0.2)
-    with pytest.raises(InvalidArgument, match=r"leave out the level 0\.3"):
-        make(sf.perturb.LinfNoise(0.3), radii)
+    refused(r"leave out the level 0\.3", make, sf.perturb.LinfNoise(0.3), radii)
     open_level = PartSpec("linf", {"level": None})
     assert make(sf.perturb.LinfNoise(), radii).spec.perturbation == open_level
     one, other = (make(sf.perturb.LinfNoise(level), sf.methods.Attack()) for level in (0.1, 0.2))

@@ -13,6 +13,7 @@ from surefoot.core.assumptions import Assumed
 from surefoot.errors import InvalidArgument
 from surefoot.perturb import TableNoise, load_features
 from surefoot.subject.inputs import Feature, Inputs
+from tests.refusals import refused
 
 COLUMNS = (
     Feature("age", "years", "age [years]", "int64"),
@@ -125,12 +126,10 @@ def test_descriptions_that_do_not_fit_the_table_are_refused(stated, sentence):
 
 
 def test_a_spread_needs_rows_that_are_tables_and_a_study():
-    with pytest.raises(InvalidArgument, match="at least 2 inputs"):
-        study_of(inputs_of(n=1))
+    refused("at least 2 inputs", study_of, inputs_of(n=1))
     with pytest.raises(InvalidArgument, match="spread of each column is that over the inputs"):
         TableNoise(0.1, relative_to="sd").draw(None, 1, (4,))
-    with pytest.raises(InvalidArgument, match=r"table:0\.1sd"):
-        sf.parse_perturbation("table:0.1")
+    refused(r"table:0\.1sd", sf.parse_perturbation, "table:0.1")
 
 
 def test_the_notation_of_spreads_takes_ranges_levels_and_combinations():
@@ -145,8 +144,7 @@ def test_the_notation_of_spreads_takes_ranges_levels_and_combinations():
 
 
 def test_noise_that_makes_categories_something_else_is_refused():
-    with pytest.raises(InvalidArgument, match="job is one of admin, boss, clerk, but becomes"):
-        study_of(inputs_of(), "linf:0.1").run()
+    refused("job is one of admin, boss, clerk, but becomes", study_of(inputs_of(), "linf:0.1").run)
 
 
 def test_doubts_about_columns_are_in_the_findings():

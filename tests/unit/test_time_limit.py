@@ -16,6 +16,7 @@ from surefoot.errors import InvalidArgument, OutOfMemory
 from surefoot.executors.pool import Inline
 from surefoot.store import MemoryJournal
 from tests.early_curve import STOPPED, Climb, Stubborn, slow_study
+from tests.refusals import refused
 
 ALL = Subject("all", (0,))
 SHORT, LONG = 1 / 16, 60.0
@@ -212,15 +213,14 @@ def test_evidence_of_an_open_question_is_left_for_the_next_run():
 @pytest.mark.parametrize("method", [Stubborn(), sf.methods.BuSun(0.1, 0.1)])
 def test_a_method_that_cannot_conclude_early_is_refused_before_anything_runs(method):
     bench = Slow()
-    with pytest.raises(InvalidArgument) as refused:
+    with pytest.raises(InvalidArgument) as refusal:
         run(method, bench, time_limit=LONG)
-    assert (refused.value.option, refused.value.value) == ("time_limit", LONG)
+    assert (refusal.value.option, refusal.value.value) == ("time_limit", LONG)
     assert bench.batches == 0
 
 
 @pytest.mark.parametrize("seconds", [0.0, -3.0, float("nan"), float("inf")])
 def test_a_limit_that_is_no_time_is_refused(seconds):
-    with pytest.raises(InvalidArgument, match=r"time_limit is a number of seconds above 0, got "):
-        run(time_limit=seconds)
+    refused(r"time_limit is a number of seconds above 0, got ", run, time_limit=seconds)
     with pytest.raises(InvalidArgument, match=r"time_limit is a number of seconds above 0, got "):
         slow_study().run(time_limit=seconds)

@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import linprog
 
 from surefoot.core.assumptions import Arithmetic
-from surefoot.errors import InvalidArgument
 from surefoot.graph.network import linear_layer, margin_question
 from surefoot.subject.protocols import Ball
 from surefoot.verify import Network, bracket_radius, dense_layer
@@ -15,6 +14,7 @@ from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket_search import CLOSED, WHOLE_DOMAIN
 from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
 from surefoot.verify.layer_bounds import bound_layers
+from tests.refusals import refused
 from tests.unit.small_networks import random_network
 
 DUAL = {
@@ -144,5 +144,4 @@ def test_a_last_relu_ties_below_zero_also_among_the_best() -> None:
 
 
 def test_widths_are_for_boxes_alone() -> None:
-    with pytest.raises(InvalidArgument):
-        InputSpace(0.0, 1.0, Ball.L2, np.array([1.0, 2.0]))
+    refused("", InputSpace, 0.0, 1.0, Ball.L2, np.array([1.0, 2.0]))

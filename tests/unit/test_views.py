@@ -10,6 +10,7 @@ from surefoot.catalogue.registry import PERTURBATIONS
 from surefoot.core.tasks import Task
 from surefoot.errors import InvalidArgument
 from surefoot.subject.protocols import View
+from tests.refusals import refused
 from tests.worlds import example
 
 IMAGE_KINDS = [k for k, made in PERTURBATIONS.items() if made.view is View.IMAGE]
@@ -73,8 +74,7 @@ def test_signals_may_have_time_first_or_last():
 def test_images_are_not_signals_and_rows_are_not_images():
     with pytest.raises(InvalidArgument, match="rotation needs images"):
         study_of(rng.random((4, 6), dtype=np.float32), example("rotation"))
-    with pytest.raises(InvalidArgument, match="gain needs signals"):
-        study_of(CHW, example("gain"))
+    refused("gain needs signals", study_of, CHW, example("gain"))
 
 
 def test_another_frame_or_another_layout_is_another_study():

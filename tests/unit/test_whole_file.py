@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from surefoot.commands.values import check_file
-from surefoot.errors import InvalidArgument, ReportFailed
+from surefoot.errors import ReportFailed
 from surefoot.system.whole_file import UNFINISHED, open_beside, remove_unfinished, write_whole
+from tests.refusals import refused
 
 
 def names(folder):
@@ -121,8 +122,7 @@ def test_a_binary_file_is_replaced_by_one_of_its_format_alone(tmp_path, old, new
         write_whole(path, new)
         assert path.read_bytes() == new
         return
-    with pytest.raises(InvalidArgument, match=r"would be lost: choose another name"):
-        write_whole(path, new)
+    refused(r"would be lost: choose another name", write_whole, path, new)
     assert path.read_bytes() == old
 
 
@@ -136,5 +136,4 @@ def test_a_text_is_replaced(tmp_path, old):
 @pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/dev/null", "/proc/self/fd/1"])
 def test_what_is_no_plain_file_is_not_replaced(path):
     for refuse in (check_file, lambda where: write_whole(Path(where), "new")):
-        with pytest.raises(InvalidArgument, match="not a regular file"):
-            refuse(path)
+        refused("not a regular file", refuse, path)
