@@ -15,7 +15,6 @@ from scipy.special import boxcox1p
 from surefoot.core.counts import Counts
 from surefoot.core.procedure import Session
 from surefoot.core.results import Interval
-from surefoot.errors import InvalidArgument
 from surefoot.statistics import (
     BuSun,
     ExactSequential,
@@ -27,7 +26,6 @@ from surefoot.statistics import (
     design_for,
     fixed_size,
     okamoto,
-    shares,
     worst_miss,
 )
 from surefoot.statistics.bounds import divergence
@@ -43,38 +41,7 @@ from surefoot.statistics.kappa import (
 )
 from surefoot.statistics.planning import simulate_trials
 from surefoot.statistics.tail import TRANSFORMS
-
-
-@pytest.mark.parametrize(
-    ("width", "error", "trials"),
-    # ⌈ln(2/error)/(2 width²)⌉, recomputed; Bu & Sun 2024, table I, misprints the third as 24692
-    [
-        (0.05, 0.05, 738),
-        (0.03, 0.03, 2334),
-        (0.01, 0.01, 26492),
-        (0.01, 0.05, 18445),
-        (0.003, 0.001, 422273),
-        (0.002, 0.001, 950113),
-        (0.001, 0.001, 3800452),
-    ],
-)
-def test_okamoto(width, error, trials):
-    assert okamoto(width, error) == trials
-
-
-@pytest.mark.parametrize(
-    ("trials", "kept", "error", "low", "high"),
-    # Bu & Sun 2024, examples 5 and 6, recomputed to more digits
-    [
-        (100, 8, 0.01, 0.026301, 0.176114),
-        (265, 37, 5e-4, 0.07576, 0.22676),
-        (1060, 114, 5e-4, 0.07714, 0.14428),
-    ],
-)
-def test_clopper_pearson_as_in_the_paper(trials, kept, error, low, high):
-    outcome = clopper_pearson(Counts(trials, kept), error)
-    assert outcome.low == pytest.approx(low, abs=5e-6)
-    assert outcome.high == pytest.approx(high, abs=5e-6)
+from tests.refusals import refused
 
 
 def test_chernoff_as_in_the_paper():
@@ -125,14 +92,12 @@ def test_the_published_sizes_of_the_second_stage_are_whole_percents_of_okamotos_
 
 @pytest.mark.parametrize("pilot_error", [0.0, -0.01, 0.05, 0.2, math.nan, 1e-15])
 def test_a_part_of_the_error_that_leaves_nothing_is_refused(pilot_error):
-    with pytest.raises(InvalidArgument, match=r"pilot_error must lie between 0 and the error"):
-        BuSun(0.05, 0.05, pilot_error)
+    refused(r"pilot_error must lie between 0 and the error", BuSun, 0.05, 0.05, pilot_error)
 
 
 @pytest.mark.parametrize("candidates", [(), (0.0,), (0.1, 1.0), (math.nan,), "ab", 0.1])
 def test_sizes_that_are_no_shares_are_refused(candidates):
-    with pytest.raises(InvalidArgument, match="candidates are shares of Okamoto"):
-        BuSun(0.05, 0.05, candidates=candidates)
+    refused("candidates are shares of Okamoto", BuSun, 0.05, 0.05, candidates=candidates)
 
 
 @settings(max_examples=40)
@@ -148,14 +113,7 @@ def test_chernoff_never_exceeds_okamoto_and_grows_with_the_bracket(a, b, width, 
     ("width", "error"), [(0, 0.1), (1, 0.1), (-0.1, 0.1), (0.1, 0), (0.1, 1), (math.nan, 0.1)]
 )
 def test_meaningless_widths_and_errors_are_refused(method, width, error):
-    with pytest.raises(InvalidArgument, match="must lie between 0 and 1, got"):
-        method(width, error)
-
-
-def test_an_error_is_shared_equally():
-    assert shares(0.05, 5) == 0.01
-    with pytest.raises(InvalidArgument, match="got 0"):
-        shares(0.05, 0)
+    refused("must lie between 0 and 1, got", method, width, error)
 
 
 COUNTS = [(1, 0), (1, 1), (10, 3), (100, 100), (1060, 114), (100_000, 3), (4_000_000, 3_999_000)]

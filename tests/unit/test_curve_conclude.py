@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.core.procedure import Session
 from surefoot.core.reasons import Why
 from surefoot.core.results import UNIT, Curve, Footing, Guarantee, Interval, Point, Reading
 from surefoot.curves import SequentialCurve
-from surefoot.curves.assumptions import Assumption
-from surefoot.curves.conclude import POPULATION_CELLS, STEPS, Walks, length_within, rank_thresholds
-from surefoot.curves.levels import MOST_DRAWS, Grid, Level, Sampling
+from surefoot.curves.conclude import length_within, rank_thresholds
+from surefoot.curves.levels import MOST_DRAWS, Level, Sampling
 from surefoot.curves.published import QuadCurve, RandomCurve, UniformCurve
 from surefoot.records.record import CurveRow, Curves
 from surefoot.report.figures import svg
@@ -29,7 +27,7 @@ from surefoot.report.views.curve import (
     reading_row,
     weakest_classes,
 )
-from tests.curve_worlds import breaking, drive, drive_until, drive_whole, ordered
+from tests.curve_worlds import drive, drive_until, drive_whole, ordered
 from tests.step_curves import StepCurve, follow
 from tests.worlds import study
 
@@ -210,45 +208,6 @@ def test_ranks_are_those_of_exact_binomial_tails(threshold, error):
         assert at_least(enough - 1, n, threshold) > error / 2 - spare
         assert 1 - at_least(few, n, threshold) <= error / 2 + spare
         assert 1 - at_least(few + 1, n, threshold) > error / 2 - spare
-
-
-def places_in_order(size, critical, threshold=0.8, clean=0.0):
-    """Which places the walks look at, in order, for inputs that all break at one level."""
-    grid = Grid.over(0.0, 1.0, 1 / POPULATION_CELLS, clean)
-    walks = Walks(grid, Assumption.parse("one-crossing"), size, 0.05)
-    session, places = Session(type("Run", (), {"steps": lambda _: walks.run((threshold,))})()), []
-    while (question := session.question) is not None:
-        answers = []
-        for ask in question:
-            places.append(round(ask.level * POPULATION_CELLS))
-            right = breaking(np.full(size, critical))(ask.level)[: ask.units]
-            answers.append(SequentialCurve(0.0, 1.0).evidence.of(1 - right, 0.5))
-        session.tell(answers)
-    return places, walks.reached
-
-
-def test_walks_go_in_finer_and_finer_steps_from_where_they_ended():
-    """All inputs fail at 402.5 of 1024 cells."""
-    places, reached = places_in_order(100, 402.5 / 1024)
-    assert (STEPS, POPULATION_CELLS) == ((63, 16, 4, 1), 1024)
-    outwards = [*range(0, 379, 63), 441, 394, 410, 398, 402, 406, 403]
-    inwards = [*range(1024, 456, -63)]
-    assert places[: len(outwards)] == outwards
-    assert [p for p in places[len(outwards) :] if p in inwards] == inwards
-    assert reached == {(0.8, 1, True): 402, (0.8, 1, False): 403}
-    assert len(places) == len(set(places))
-
-
-def test_walks_on_both_sides_of_the_clean_level():
-    _, reached = places_in_order(100, 0.75, clean=0.5)
-    assert set(reached) == {(0.8, -1, True), (0.8, 1, True), (0.8, 1, False)}
-    assert reached[0.8, -1, True] == 0
-    assert (reached[0.8, 1, True], reached[0.8, 1, False]) == (767, 768)
-
-
-def test_a_walk_that_does_not_begin_goes_nowhere():
-    places, reached = places_in_order(3, 0.5)
-    assert (places, reached) == ([0, 1024], {})
 
 
 SOUND = Guarantee(Footing.CONDITIONAL, 0.05, ("it is smooth",))
