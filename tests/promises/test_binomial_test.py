@@ -6,7 +6,7 @@ import pytest
 
 from surefoot.core.reasons import Why
 from surefoot.statistics import ExactBinomial, PublishedDoubling, falsely_robust
-from surefoot.statistics.kappa import clean_size, tail_above, tail_below
+from surefoot.statistics.kappa import tail_above, tail_below
 from tests.promises.test_kappa import drive
 
 
@@ -64,12 +64,3 @@ def test_the_published_rule_decides_nothing_and_says_what_it_declares(answers, w
     assert rule.measured_error == falsely_robust(0.1, 0.05, [10, 20, 40])
     assert PublishedDoubling(0.1, 0.05, max_trials=2000).measured_error > 0.13
     assert PublishedDoubling(0.1, 0.05, max_trials=7).sizes() == [7]
-
-
-@pytest.mark.parametrize(
-    ("kappa", "error", "trials"),
-    # ⌈ln α / ln(1-κ)⌉, recomputed
-    [(1e-2, 0.05, 299), (1e-3, 0.05, 2995), (1e-4, 0.05, 29956), (1e-4, 0.01, 46050)],
-)
-def test_clean_samples_of_one_look(kappa, error, trials):
-    assert clean_size(kappa, error) == trials

@@ -16,7 +16,6 @@ from surefoot.statistics import (
     ExactSequential,
     KappaTest,
     NormalTail,
-    Okamoto,
     anderson_darling,
     chernoff,
     design_for,
@@ -188,11 +187,6 @@ def test_a_z_that_passes_on_a_sample_alone_is_raised_until_it_is_proved(monkeypa
     narrow = designs._smallest_z(0.2, 0.2, 5.0)
     assert designs.prove(narrow).proved > 0.2
     assert designs.calibrate(0.2, 0.2).proved <= 0.2
-
-
-@pytest.mark.parametrize(("width", "error"), [(0.05, 0.05), (0.01, 0.01)])
-def test_okamoto_asks_for_its_number(width, error):
-    assert Session(Okamoto(width, error)).question == okamoto(width, error)
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.49, -0.49])

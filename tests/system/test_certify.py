@@ -50,28 +50,3 @@ def test_certify_can_require_a_share(workspace, share):
     done = workspace.succeed(*CERTIFY, "--kappa", "0.5", *share, "--json")
     (decided,) = json.loads(done.stdout)["verdicts"]
     assert (decided["verdict"], decided["requirement"]) == ("PASS", float(share[1]))
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("", "either kappa (--kappa"),
-        ("--kappa 0.1 --sil 2", "either kappa (--kappa"),
-        ("--kappa 2", "kappa must lie between 0 and 1, got 2"),
-        ("--sil 5", "--sil"),
-        ("--kappa 0.1 --method peek", "no method 'peek'"),
-        ("--kappa 0.1 --require every", "(--require): 'every' is not a number"),
-        ("--kappa 0.1 --require all --require-these 0.5", "all of these inputs"),
-        ("--kappa 10%", "(--kappa): '10%' is not a number"),
-    ],
-)
-def test_certify_refuses_what_means_nothing(refusal, words, says):
-    assert says in refusal(*CERTIFY, *words.split())
-
-
-def test_a_fragile_input_can_be_replayed(workspace):
-    strong = ("certify", "model.onnx", "test.npz", "--perturb", "linf:90/255", "--kappa", "0.01")
-    output = json.loads(workspace.run(*strong, "--first", "12", "--json").stdout)
-    example = output["details"]["examples"][0]
-    done = workspace.run("replay", output["digest"][:12], example["id"], str(example["trial"]))
-    assert ": failed (severity" in done.stdout

@@ -25,12 +25,6 @@ def test_estimate_prints_the_claim_and_keeps_stdout_clean(workspace):
     assert not any(name.endswith(("-wal", "-shm", ".tmp")) for name in workspace.files())
 
 
-def test_the_same_command_again_answers_from_the_store(workspace):
-    first, second = workspace.run(*QUICK), workspace.run(*QUICK)
-    assert second.stdout == first.stdout
-    assert "was already finished" in second.stderr
-
-
 def test_json_is_one_object_with_the_guarantee(workspace):
     done = workspace.run(*QUICK, "--json", "--first", "5", "--require", "0.01")
     output = json.loads(done.stdout)
@@ -45,15 +39,6 @@ def test_json_is_one_object_with_the_guarantee(workspace):
     assert required["requirement"] == 0.01
     assert required["sentence"].startswith(required["verdict"])
     assert all(row["result"]["guarantee"]["footing"] == "sound" for row in output["inputs"])
-
-
-def test_doctor_speaks_in_plain_words(workspace):
-    done = workspace.succeed(
-        "doctor", "model.onnx", "test.npz", "--perturb", "linf:8/255", "--explain"
-    )
-    assert len(done.stdout.splitlines()) > 5
-    output = json.loads(workspace.run("doctor", "model.onnx", "test.npz", "--json").stdout)
-    assert {line["status"] for line in output} == {"ok"}
 
 
 def test_doctor_exits_with_three_when_something_is_bad(workspace):

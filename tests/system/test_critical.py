@@ -63,22 +63,6 @@ def test_a_requirement_decides_the_exit_code(small):
     assert "UNDECIDED" in open_.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--tolerance", "0"), "got 0"),
-        (("--quantile", "2"), "got 2"),
-        (("--seconds-per-input", "-1"), "got -1"),
-        (("--figure", "f.gif"), ".svg, .png, .pdf, .json"),
-        (("--require", "-1"), "(--require) must be a radius above 0, got -1"),
-        (("--require", "0"), "(--require) must be a radius above 0, got 0"),
-        (("--vnnlib", "points.npz"), "points.npz is a file"),
-    ],
-)
-def test_bad_input_gets_one_sentence(small, refusal, words, said):
-    assert said in refusal(*(RUN if words[0] not in RUN else RUN[:-2]), *words)
-
-
 def brackets_kept(workspace):
     """The best ends the store holds for each input."""
     from surefoot.store.sql import SqlStore

@@ -56,13 +56,6 @@ def test_several_perturbations_models_and_classes_in_one_call(full):
     assert page.count("<svg") == 12  # one a perturbation, one of classes each, and for phones
 
 
-@pytest.mark.parametrize(("least", "code"), [("0.1", 0), ("0.9", 1)])
-def test_a_requirement_decides_the_exit_code(full, least, code):
-    done = full.run(*BLUR, "--require", least, "--resolution", "0.01")
-    assert done.returncode == code, done.stderr
-    assert ("PASS" if code == 0 else "FAIL") in done.stdout
-
-
 @pytest.mark.parametrize("method", ["asap", "uniform", "random", "quad"])
 def test_the_paper_and_what_it_was_compared_with(full, method):
     more = ("--grid", "64", "--as-printed") if method == "asap" else ("--levels", "23")
@@ -121,20 +114,6 @@ def test_a_sequence_goes_from_nothing_to_all_of_it(full):
     assert " of blur + jpeg " in done.stdout.splitlines()[0]
     same = full.run(*words, "blur:3+jpeg:0.5")
     assert "was already finished" in same.stderr
-
-
-def test_a_time_limit_ends_a_curve_with_what_is_known_and_it_goes_on(full):
-    words = (*BLUR, "--first", "20", "--resolution", "0.05")
-    done = full.succeed(*words, "--time-limit", "0.000001", "--report", "c.html")
-    assert "Note: stopped early: the time limit was reached after" in done.stdout
-    assert "the same command continues the run" in done.stderr
-    assert "stopped early" in (full.folder / "c.html").read_text()
-    (listed,) = json.loads(full.run("show", "--list", "--json").stdout)
-    assert (listed["finished"], listed["stopped"]) == (False, True)
-    assert "finished" not in full.run("show", "--list").stdout
-    again = full.succeed(*words)
-    assert json.loads(full.run("show", "--list", "--json").stdout)[0]["finished"] is True
-    assert "stopped early" not in again.stdout
 
 
 def test_population_confidence_and_unlabelled_data(full):

@@ -88,21 +88,3 @@ def test_a_second_party_with_model_and_data_runs_trials_again(tmp_path, monkeypa
     assert (code, f"read and choose the inputs as the run did: {again}" in text) == (1, True)
     with pytest.raises(InvalidArgument, match=rf"bounds.* add --bounds 0,1: {again}"):
         surefoot(*verify, "--model", "model.onnx", "--first", "5")
-
-
-def test_a_second_party_with_both_models_runs_a_comparison_again(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shape = (1, 4, 4)
-    relu_net(tmp_path / "new.onnx", shape)
-    relu_net(tmp_path / "old.onnx", shape, seed=9)
-    np.savez(tmp_path / "test.npz", x=batch(6, shape), y=[0, 0, 1, 1, 2, 2])
-    reading, models = ("--bounds", "0,1"), ("--model", "old.onnx", "--model", "new.onnx")
-    noise = ("--perturb", "linf:0.3", "--each", "0.3", "--attack", "--attack-iterations", "3")
-    surefoot("compare", "new.onnx", "old.onnx", "test.npz", *noise, *reading)
-    surefoot("evidence")
-    verify = ("verify", "run.evidence.json", "--data", "test.npz", *reading, "--share", "1")
-    code, text = surefoot(*verify, *models, "--explain")
-    assert code == 0, text
-    assert "(6 of 6 of new.onnx, 6 of 6 of old.onnx) were attacked again" in text
-    code, text = surefoot(*verify, *models[:2])
-    assert (code, "Model (new.onnx): it was not given" in text) == (2, True)

@@ -38,30 +38,11 @@ def refused(done):
     return done.stderr
 
 
-def test_a_flat_folder_of_any_sizes_needs_nothing_else(photos):
-    done = estimate(photos, "photos", "--json")
-    assert done.returncode == 0, done.stderr
-    reading = json.loads(done.stdout)["spec"]["inputs"]["reading"]
-    assert "9 of 10 images resized to 28 × 28 pixels" in reading
-    assert "true labels, but photos holds none" in refused(
-        estimate(photos, "photos", "--property", "true")
-    )
-
-
 def test_a_stored_run_of_resized_images_is_replayed(photos):
     done = estimate(photos, "photos", "--report", "r.html", "--json")
     assert "resized to 28 × 28" in (photos.folder / "r.html").read_text()
     run = json.loads(done.stdout)["digest"][:12]
     photos.succeed("replay", run, f"{photos.y[3]}_3.png", "0")
-
-
-def test_folders_that_are_no_classes_are_refused_with_the_way_out(photos):
-    (photos.folder / "all").mkdir()
-    (photos.folder / "photos").rename(photos.folder / "all" / "holiday")
-    message = refused(estimate(photos, "all"))
-    assert "names of 1 classes (holiday), but the model has 10" in message
-    assert "--labels none" in message
-    assert estimate(photos, "all", "--labels", "none").returncode == 0
 
 
 def test_sounds_are_estimated_and_need_one_length(workspace):

@@ -24,9 +24,7 @@ from surefoot.statistics import (
     chernoff,
     clopper_pearson,
     design_for,
-    fixed_size,
     okamoto,
-    worst_miss,
 )
 from surefoot.statistics.bounds import divergence
 from surefoot.statistics.designs import expected_trials
@@ -169,28 +167,6 @@ def test_the_tails_are_those_of_scipy(trials, kappa):
 def test_the_clean_size_is_the_first_at_which_no_failure_is_rare_enough(kappa, error):
     n = clean_size(kappa, error)
     assert stats.binom.pmf(0, n, kappa) <= error < stats.binom.pmf(0, n - 1, kappa)
-
-
-def miss(n, width, p):
-    """P(|k/n - p| > width), summed; a nanotolerance for k/n in floats."""
-    k = np.arange(n + 1)
-    return stats.binom.pmf(k, n, p)[np.abs(k / n - p) > width + 1e-12].sum()
-
-
-def beside_jumps(n, width):
-    """Every p next to a jump of the miss, on both sides; the supremum is a limit there."""
-    jumps = np.concatenate([np.arange(n + 1) / n + shift for shift in (-width, width)])
-    points = np.concatenate([jumps - 1e-10, jumps + 1e-10, [0.5]])
-    return points[(points > 0) & (points < 1)]
-
-
-@pytest.mark.parametrize(("width", "error"), [(0.2, 0.2), (0.1, 0.05), (0.05, 0.05)])
-def test_the_fixed_size_by_plain_sums_is_enough_and_one_trial_less_is_not(width, error):
-    n = fixed_size(width, error)
-    for size in (n, n - 1):
-        result = max(miss(size, width, p) for p in beside_jumps(size, width))
-        assert worst_miss(size, width) == pytest.approx(result, rel=1e-6)
-        assert (result <= error) == (size == n)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.02, 0.2, 0.9, 0.985])
