@@ -223,16 +223,6 @@ def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
     assert run(10, group=list(range(10))) == 4  # the same inputs under another description
 
 
-def test_a_run_whose_inputs_may_be_added_to_at_any_time_has_evidence(tmp_path):
-    x = np.linspace(-1, 1, 20)[:, None]
-    data = (x, (x[:, 0] > 0).astype(int))
-    result = sf.estimate(
-        lambda x: np.hstack([-x, x]), data, "gaussian:0.5", each=0.2, anytime=True, store=None
-    )
-    result.evidence(tmp_path / "e.json")  # recomputes all claims, and refuses those of others
-    assert (tmp_path / "e.json").exists()
-
-
 def test_no_trial_is_drawn_of_inputs_that_nothing_names():
     local = rates(np.random.default_rng(4), 30, 0.9, True, 2)
     unnamed, at_will = (Mean(ERROR, inputs=None), Mean(ERROR, anytime=True))

@@ -6,14 +6,13 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
 from surefoot.cli import main
 from surefoot.errors import StoreFailed
 from tests.system.hold import SECONDS
+from tests.unit.test_endless_files import endless_loop
 
 CODE = """
 import os, sys, asyncio
@@ -82,37 +81,6 @@ def test_no_code_but_ours_chooses_the_exit_code(own, words, says):
     assert not done.stdout
 
 
-def endless_model(path):
-    """A Loop whose condition stays true."""
-    body = helper.make_graph(
-        [
-            helper.make_node("Identity", ["on"], ["out"]),
-            helper.make_node("Identity", ["carried"], ["rows"]),
-        ],
-        "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("carried", TensorProto.FLOAT, None),
-        ],
-        [
-            helper.make_tensor_value_info("out", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("rows", TensorProto.FLOAT, None),
-        ],
-    )
-    graph = helper.make_graph(
-        [
-            helper.make_node("Flatten", ["x"], ["flat"]),
-            helper.make_node("Loop", ["", "true", "flat"], ["y"], body=body),
-        ],
-        "endless",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, 28, 28])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 784])],
-        [numpy_helper.from_array(np.array(True), "true")],
-    )
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-
-
 IN_NATIVE_CODE = """
 import sys
 import onnxruntime
@@ -132,7 +100,7 @@ main()
 
 
 def test_ctrl_c_ends_native_code_that_does_not_return(workspace):
-    endless_model(workspace.folder / "model.onnx")
+    endless_loop(workspace.folder / "model.onnx", (1, 28, 28))
     words = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:0.1")
     with subprocess.Popen(
         [sys.executable, "-c", IN_NATIVE_CODE, *words],

@@ -95,14 +95,6 @@ def test_each_class_has_its_own_verdict_and_exit_codes_follow(result):
     assert result.require(of_each_class={"0": 0.55, "1": 0.9}).exit_code == 2
 
 
-def test_a_class_that_is_not_named_decides_nothing_and_pays_nothing(result):
-    alone = result.require(of_each_class={"1": 0.9}, **ACCEPTED)
-    together, one = alone.verdicts
-    assert together.verdict is one.verdict is sf.Verdict.PASS
-    assert together.about.inputs == one.about.inputs == 40
-    assert together.names == ("1",)
-
-
 def test_classes_are_checked_before_anything_runs():
     def never(batch):
         if len(batch) > 60:  # more than the clean inputs and the probes

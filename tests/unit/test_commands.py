@@ -256,12 +256,6 @@ def test_a_level_that_is_not_used_is_remarked_on(folder):
         sf.estimate(*FILES, "linf:0.1", levels=(0.2, 0.3), each=0.4, store=None)
 
 
-def test_a_plan_is_printed_in_lines(folder):
-    lines = str(sf.plan(*FILES, "linf:0.2", each=0.3, assume=(1, 0.9))).splitlines()
-    assert lines[0].startswith("6 inputs; the model does about ")
-    assert [line.split()[0] for line in lines[-2:]] == ["1", "0.9"]
-
-
 def test_where_nobody_watches_nothing_is_shown_unless_it_is_wanted():
     assert choose_display(False) is choose_display(None) is show_nothing
     assert choose_display(True) is not show_nothing

@@ -1,5 +1,6 @@
 """Files that never end, or hold far more than they weigh, are one sentence."""
 
+import math
 import threading
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from surefoot.models import call_limit
 from tests.refusals import failed, refused
 
 
-def endless_loop(path: Path) -> Path:
+def endless_loop(path: Path, shape: tuple[int, ...] = (3,)) -> Path:
     """An ONNX file whose Loop has no number of iterations, and a condition that stays true."""
     go, v = ("cond", TensorProto.BOOL, []), ("v", TensorProto.FLOAT, None)
     copies = [helper.make_node("Identity", [n], [f"{n}_out"]) for n in ("cond", "v")]
@@ -27,10 +28,12 @@ def endless_loop(path: Path) -> Path:
         [helper.make_tensor_value_info(*one) for one in (("i", TensorProto.INT64, []), go, v)],
         [helper.make_tensor_value_info(f"{n}_out", *more) for n, *more in (go, v)],
     )
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 3]) for n in "xy")
-    loop = helper.make_node("Loop", ["", "go", "x"], ["y"], body=body)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", *shape])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", math.prod(shape)])
+    flat = helper.make_node("Flatten", ["x"], ["flat"])
+    loop = helper.make_node("Loop", ["", "go", "flat"], ["y"], body=body)
     true = helper.make_tensor("go", TensorProto.BOOL, [], [True])
-    graph = helper.make_graph([loop], "graph", [x], [y], [true])
+    graph = helper.make_graph([flat, loop], "graph", [x], [y], [true])
     opset = helper.make_opsetid("", 17)
     onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
     return path

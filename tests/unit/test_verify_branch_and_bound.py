@@ -189,24 +189,6 @@ def test_every_pattern_of_two_inputs_from_the_border_and_the_middle(
     assert np.abs(beyond.witness - x).max() <= 1.02 * exact
 
 
-@pytest.mark.parametrize("weights", [[1.0, 0.0], [1.0, 1.0], [2.0, -3.0], [0.15, 0.1]])
-@pytest.mark.parametrize("margin", [0.01, 0.1, 0.3])
-def test_a_linear_network_breaks_at_its_margin_over_its_weights(
-    weights: list[float], margin: float
-) -> None:
-    x, row = np.array([0.5, 0.5]), np.array(weights)
-    network = Network(
-        (linear_layer(np.array([row, np.zeros(2)]), np.array([margin - row @ x, 0.0])),), (2,)
-    )
-    true = margin / np.abs(row).sum()
-    bracket = bracket_radius(network, x, 0, tolerance=1e-5)
-    if true > 0.5:
-        assert bracket.reason == "proved for the whole domain"
-    else:
-        assert bracket.low <= true * (1 + 1e-12)
-        assert true * (1 - 1e-6) <= bracket.high <= bracket.low + 1.001e-5
-
-
 def test_a_tie_at_the_input_is_kept_by_the_first_label_and_never_proved() -> None:
     # Both scores are relu(x): tied everywhere; argmax says 0.
     hidden = dense_layer(np.array([[1.0]]), np.zeros(1), np.zeros(1))
