@@ -20,7 +20,7 @@ from surefoot.conclude.suite import join_cells
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together, jointly
 from surefoot.core.claims import Claim, limit_of
-from surefoot.core.results import Bracket, Estimate, Footing, Guarantee, Undecided
+from surefoot.core.results import Bracket, Estimate, Footing, Guarantee
 from surefoot.errors import InvalidArgument
 from surefoot.population.comparison import (
     Difference,
@@ -40,7 +40,7 @@ from surefoot.records.record import (
     under,
 )
 from surefoot.records.spec import BracketFileSpec, ComparisonSpec
-from surefoot.statistics.agreement import Agreement, agreement
+from surefoot.statistics.agreement import agreement
 from surefoot.statistics.bounds import shares
 
 MODELS, LEVELS, CURVES, CELLS, PERTURBED = "model", "level", "curve", "cell", "perturbed model"
@@ -90,7 +90,10 @@ def compare_samples(
         for name, record in records.items()
     ]
     members.sort(key=(lambda m: -_value(m)) if along == MODELS else (lambda m: m.level or 0.0))
-    agrees = None if reference is None else _agreement(members, spent)
+    agrees = None
+    if reference is not None:
+        values = [_value(m) for m in members]
+        agrees = agreement(values, [reference[m.name] for m in members], spent)
     comparison = Comparison(along, tuple(members), pairs, agrees)
     return comparison, _claims(records, comparison, spent), spent
 
@@ -194,22 +197,16 @@ def _claims(
 
 def compare_curves(records: Mapping[str, Record]) -> tuple[Comparison, tuple[Claim, ...]]:
     """Curves or radii: each by itself; radii of the same inputs also in pairs."""
-    members = tuple(Member(name, record.digest, _level(record)) for name, record in records.items())
-    claims = [
-        claim.saying(names=(name,)) for name, record in records.items() for claim in record.claims
-    ]
-    pairs = _quantile_pairs(records)
-    return Comparison(CURVES, members, pairs), (*claims, *_pair_claims(claims[0], pairs, records))
-
-
-def _pair_claims(
-    model: Claim, pairs: Sequence[Difference], records: Mapping[str, Record]
-) -> list[kinds.QuantileDifference]:
-    """How much larger each quantile is than another, all of them together."""
+    members, claims = list[Member](), list[Claim]()
+    for name, record in records.items():
+        read = isinstance(record.spec, BracketFileSpec)
+        level = None if read else record.study.perturbation.number("level")
+        members.append(Member(name, record.digest, level))
+        claims += [claim.saying(names=(name,)) for claim in record.claims]
+    pairs, model = _quantile_pairs(records), claims[0]
     about = replace(model.about, inputs=len(_common_ids(records)))
     together, share = jointly(Together.PAIRS, len(pairs)), limit_of(model) or 0.0
-    claims = []
-    for d in pairs:
+    for d in pairs:  # how much larger each quantile is than another, all of them together
         assumed = dict.fromkeys((*d.guarantee.assumptions, *model.guarantee.assumptions))
         said = replace(
             model.said,
@@ -221,7 +218,7 @@ def _pair_claims(
         claims.append(
             kinds.QuantileDifference(said, share=share, value=d.value, interval=d.interval)
         )
-    return claims
+    return Comparison(CURVES, tuple(members), pairs), tuple(claims)
 
 
 def _common_ids(records: Mapping[str, Record]) -> set[str]:
@@ -273,11 +270,6 @@ def _value(member: Member) -> float:
     return whole.value if isinstance(whole, Estimate) else 0.0
 
 
-def _agreement(members: list[Member], error: float) -> Agreement | Undecided:
-    known = [(m, m.reference) for m in members if m.reference is not None]
-    return agreement([_value(m) for m, _ in known], [r for _, r in known], error)
-
-
 def _check_same_question(records: Mapping[str, Record], along: str) -> None:
     """The same question about the same inputs, or there is nothing to compare."""
     (name, first), *others = records.items()
@@ -323,12 +315,6 @@ def _other_inputs(first: Record, record: Record) -> bool:
     a, b = (one.study.inputs for one in (first, record))
     moved = (a.frame, a.axes) != (b.frame, b.axes)
     return not moved and a.digest != b.digest
-
-
-def _level(record: Record) -> float | None:
-    if isinstance(record.spec, BracketFileSpec):
-        return None
-    return record.study.perturbation.number("level")
 
 
 def joined_record(

@@ -39,7 +39,7 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population import not_worse, not_worse_of_samples
-from surefoot.records.record import Curves, InputRow, Radii, Record, Samples
+from surefoot.records.record import Curves, Radii, Record, Samples
 from surefoot.report.clauses import quantity_of
 
 
@@ -59,21 +59,6 @@ def not_worse_claim(
     run = max(part.rung for part in parts.values())
     decided = not_worse(over, local, name, margin, same, run)
     return _claim(parts, name, margin, decided, over.continues)
-
-
-def not_worse_elsewhere(
-    parts: Mapping[str, Record], name: str, margin: float, error: float
-) -> Claim:
-    """The same of two models on other inputs each, of the same population; name comes first."""
-    over = _population_at(parts, error)
-    mine, other = _local(parts).values()
-    decided: Decision | Undecided
-    if is_same_model(*parts.values()):
-        trials = sum(part.trials for part in parts.values())
-        decided = Decision("the same model", True, Guarantee.sound(), trials)
-    else:
-        decided = not_worse_of_samples(over, mine, other, margin)
-    return _claim(parts, name, margin, decided, Continues.ONCE)
 
 
 def _population_at(parts: Mapping[str, Record], error: float) -> Any:  # noqa: ANN401  any population
@@ -239,7 +224,10 @@ def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
     when it is clean has the radius 0.
     """
     record, earlier = parts.values()
-    mine, theirs = (_brackets(one) for one in (record, earlier))
+    mine, theirs = (
+        [row.result for row in one.inputs if isinstance(row.result, Bracket)]
+        for one in (record, earlier)
+    )
     rests_on = dict.fromkeys(a for b in (*mine, *theirs) for a in b.guarantee.assumptions)
     said = Said(
         Scope(About.THESE, len(mine)),
@@ -268,10 +256,6 @@ def _both_open(why: Why, claim: Claim, mine: Interval, other: Interval) -> Reaso
     """Between which numbers each of the two lies."""
     first, second = claim.names
     return why.of(first, mine.low, mine.high, second, other.low, other.high)
-
-
-def _brackets(record: Record) -> list[Bracket]:
-    return [row.result for row in record.inputs if isinstance(row.result, Bracket)]
 
 
 def _mean(brackets: list[Bracket]) -> Interval:
@@ -328,21 +312,23 @@ def _at_one_level(parts: Mapping[str, Record], margin: float, error: float) -> C
     name, (record, earlier) = next(iter(parts)), parts.values()
     if _same_inputs(record, earlier):
         return not_worse_claim(parts, name, margin, error)
-    mine, theirs = ({_input(row) for row in one.inputs} for one in (record, earlier))
-    named = all(row.digest for one in (record, earlier) for row in one.inputs)
-    if not named or not (mine <= theirs or theirs <= mine):
-        return not_worse_elsewhere(parts, name, margin, error)
-    common = mine & theirs
-    pairs = {
-        called: replace(one, inputs=tuple(r for r in one.inputs if _input(r) in common))
-        for called, one in parts.items()
-    }
-    return replace(not_worse_claim(pairs, name, margin, error), common=len(common))
-
-
-def _input(row: InputRow) -> tuple[str, str]:
-    """Its name, and that of its values and label."""
-    return row.id, row.digest
+    # an input has a name, and that of its values and label
+    mine, theirs = ({(row.id, row.digest) for row in one.inputs} for one in (record, earlier))
+    named = all(digest for _, digest in (*mine, *theirs))
+    if named and (mine <= theirs or theirs <= mine):
+        common = mine & theirs
+        pairs = {
+            called: replace(one, inputs=tuple(r for r in one.inputs if (r.id, r.digest) in common))
+            for called, one in parts.items()
+        }
+        return replace(not_worse_claim(pairs, name, margin, error), common=len(common))
+    decided: Decision | Undecided  # on other inputs each, of the same population
+    if is_same_model(record, earlier):
+        decided = Decision("the same model", True, Guarantee.sound(), 0)
+    else:
+        new, old = _local(parts).values()
+        decided = not_worse_of_samples(_population_at(parts, error), new, old, margin)
+    return _claim(parts, name, margin, decided, Continues.ONCE)
 
 
 def _same_inputs(record: Record, earlier: Record) -> bool:

@@ -77,33 +77,56 @@ def conclude_mean(
     examples: tuple[Example, ...] = (),
     clean_loss: CleanLoss | None = None,
 ) -> RecordBody:
-    """What follows for all of them; `rows` are the inputs with their own results."""
+    """What follows for all of them; `rows` are the inputs with their own results.
+
+    The mean to a precision comes first, with the reason where it is not narrow enough.
+    """
     first = _by_place(result.first, order)
-    of_set, of_population = _means(facts, result, first)
+    over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
+    studied, whole = _means(facts, over, result, first)
+    classes: tuple[ClassRow, ...] = ()
+    if facts.class_by_class:  # from the first trial of every input, whatever the later ones said
+        once = _first_trials(rows, first, over.error)
+        classes = conclude_classes(over, once, *classes_with_claims(facts, once))[1]
     details = Samples(
-        of_population, of_set, _of_classes(facts, rows, first), (), examples, clean_loss=clean_loss,
+        whole, studied, classes, (), examples, clean_loss=clean_loss,
         part=result.part, bounds=result.bounds, once=result.once,
     )  # fmt: skip
-    claims = _claims(facts, rows, details, result, first)
-    return RecordBody(rows, details, claims, result.failure.trials)
-
-
-def _of_classes(
-    facts: StudyFacts, rows: Sequence[InputRow], first: Mapping[int, Counts]
-) -> tuple[ClassRow, ...]:
-    """By class, from the first trial of every input, whatever the later ones said."""
-    if not facts.class_by_class:
-        return ()
-    once = _first_trials(facts, rows, first)
-    over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
-    return conclude_classes(over, once, *classes_with_claims(facts, once))[1]
+    common, claims = common_of(facts, rows), list[Claim]()
+    if studied is not None:
+        continues = Continues.ONCE if result.bounds is None else Continues.ANYTIME
+        said = common.these(studied.guarantee, continues)
+        known = studied.value if common.trials else None
+        claims.append(claim_of_mean(facts.spec, rows, said, known, studied.interval))
+    if isinstance(whole, Estimate):
+        scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
+        said = common.of(scope, whole.guarantee)
+        whole_claim: Claim = claim_of_mean(facts.spec, rows, said, whole.value, whole.interval)
+        of_classes: list[Claim] = []
+        if classes:
+            whole_claim, *of_classes = about_populations(
+                facts, common, rows, details, Continues.ONCE, over.error
+            )
+        of_population = [whole_claim]
+        # where inputs were taken until the mean was known, their number depends on the trials
+        if facts.spec.means_accuracy and len(first) == len(rows):
+            once = _first_trials(rows, first, over.error)
+            of_population += drop_claims(facts.spec, once, said, over, whole.value)
+        of_population += of_classes
+        if facts.scales_from_inputs:
+            of_population = list(map(given_scales, of_population))
+        these, claims = claims, of_population + claims
+        if facts.method.about is not About.POPULATION:
+            claims = these + of_population
+    claims[0] = claims[0].saying(reason=result.note)
+    return RecordBody(rows, details, tuple(claims), result.failure.trials)
 
 
 def _first_trials(
-    facts: StudyFacts, rows: Sequence[InputRow], first: Mapping[int, Counts]
+    rows: Sequence[InputRow], first: Mapping[int, Counts], error: float
 ) -> list[InputRow]:
     seen = zip(rows, first.values(), strict=True)
-    return [replace(row, result=_once(c, facts.method.error)) for row, c in seen]
+    return [replace(row, result=_once(c, error)) for row, c in seen]
 
 
 def _local(counts: Counts, error: float, *, settled: bool) -> InputResult:
@@ -121,7 +144,7 @@ def _around(kept: int, trials: int, error: float) -> Interval:
 
 
 def _means(
-    facts: StudyFacts, result: PrecisionResult, first: Mapping[int, Counts]
+    facts: StudyFacts, over: Mean, result: PrecisionResult, first: Mapping[int, Counts]
 ) -> tuple[Estimate | None, Estimate | Undecided]:
     """Being kept, for these inputs and for the population.
 
@@ -132,7 +155,6 @@ def _means(
     """
     failure = result.failure
     kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
-    over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
     once = [_once(c, over.error) for c in first.values()]
     complete = len(once) == facts.spec.inputs.number
     counted_once = complete and facts.sampling is not Sampling.GROUPED
@@ -155,41 +177,3 @@ def _means(
 def _once(first: Counts, error: float) -> Estimate:
     """What the first trial of an input says."""
     return Estimate(first.rate, UNIT, Guarantee.sound(error), 1, first.rate, 1)
-
-
-def _claims(
-    facts: StudyFacts,
-    rows: Sequence[InputRow],
-    details: Samples,
-    result: PrecisionResult,
-    first: Mapping[int, Counts],
-) -> tuple[Claim, ...]:
-    """The mean to a precision comes first, with the reason where it is not narrow enough."""
-    common, claims = common_of(facts, rows), list[Claim]()
-    if (mean := details.studied) is not None:
-        continues = Continues.ONCE if result.bounds is None else Continues.ANYTIME
-        said, value = common.these(mean.guarantee, continues), mean.value
-        known = value if common.trials else None
-        claims.append(claim_of_mean(facts.spec, rows, said, known, mean.interval))
-    if isinstance(whole := details.whole, Estimate):
-        scope = Scope(About.POPULATION, common.inputs, sampling=common.sampling)
-        said = common.of(scope, whole.guarantee)
-        whole_claim: Claim = claim_of_mean(facts.spec, rows, said, whole.value, whole.interval)
-        of_classes: list[Claim] = []
-        if details.classes:
-            whole_claim, *of_classes = about_populations(
-                facts, common, rows, details, Continues.ONCE, facts.method.error
-            )
-        of_population = [whole_claim]
-        # where inputs were taken until the mean was known, their number depends on the trials
-        if facts.spec.means_accuracy and len(first) == len(rows):
-            over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
-            once = _first_trials(facts, rows, first)
-            of_population += drop_claims(facts.spec, once, said, over, whole.value)
-        of_population += of_classes
-        if facts.scales_from_inputs:
-            of_population = list(map(given_scales, of_population))
-        these, claims = claims, of_population + claims
-        if facts.method.about is not About.POPULATION:
-            claims = these + of_population
-    return (claims[0].saying(reason=result.note), *claims[1:])

@@ -124,11 +124,10 @@ def claim_of_ranks(record: Record) -> kinds.RadiusQuantile:
 
 
 def _claim(row: QuantileRow, of: About, trials: int) -> kinds.RadiusQuantile:
-    name = "" if of is About.POPULATION else row.name
+    name, result = "" if of is About.POPULATION else row.name, row.result
     sampling = Sampling.GROUPED if row.groups else Sampling.INDEPENDENT
     scope = Scope(of, row.inputs, name, sampling, row.groups)
     said = Said(scope, Randomness.NOTHING, NO_GUARANTEE, Continues.ONCE, trials)
-    result = row.result
     if isinstance(result, Undecided):
         return kinds.RadiusQuantile(replace(said, reason=result.because))
     return kinds.RadiusQuantile(
@@ -137,10 +136,6 @@ def _claim(row: QuantileRow, of: About, trials: int) -> kinds.RadiusQuantile:
         interval=result.interval,
         share=result.share,
     )
-
-
-_CRITICAL = "mean critical radius"
-_ROBUST = "share of inputs that fail at no point of the ball"
 
 
 def at_radii(parts: Mapping[str, Record], radii: Sequence[float]) -> tuple[Claim, ...]:
@@ -268,16 +263,12 @@ def searches(
     """A search for each input, or one search for all of them in a random order."""
     if not isinstance(facts.method, CriticalQuantile):
         return each, {subject.name: facts.method for subject in each}
-    whole = replace(facts.method, size=facts.spec.inputs.number, top=_widest(facts))
+    # the largest distance between two inputs
+    power = {"L2": 0.5, "L1": 1.0}.get(norm_of(facts.spec), 0.0)
+    widest = float(facts.bounds.width * math.prod(facts.spec.model.shape) ** power)
+    whole = replace(facts.method, size=facts.spec.inputs.number, top=widest)
     order = shuffled(facts.spec.seed, [subject.name for subject in each])
     return [Subject(WHOLE, order)], {WHOLE: whole}
-
-
-def _widest(facts: StudyFacts) -> float:
-    """The largest distance between two inputs."""
-    values = math.prod(facts.spec.model.shape)
-    power = {"L2": 0.5, "L1": 1.0}.get(norm_of(facts.spec), 0.0)
-    return float(facts.bounds.width * values**power)
 
 
 def brackets_of(

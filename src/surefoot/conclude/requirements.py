@@ -35,8 +35,6 @@ from surefoot.core.claims import (
     Claim,
     Continues,
     CountedAccuracy,
-    CurvePopulation,
-    CurveSet,
     RadiusQuantile,
     Randomness,
     Said,
@@ -45,7 +43,7 @@ from surefoot.core.claims import (
     Verdict,
 )
 from surefoot.core.reasons import Why
-from surefoot.core.results import UNIT, Bracket, Footing, Guarantee, Reading
+from surefoot.core.results import UNIT, Bracket, Footing, Guarantee
 from surefoot.errors import InvalidArgument
 from surefoot.population import QuantileWithin, requirement, requires, requires_of_interval
 from surefoot.records.options import refused_value
@@ -247,6 +245,7 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
         )
     claims: list[Claim] = []
     for claim, reading in zip(curve_claims(record), details.curve.readings, strict=True):
+        around = reading.interval
         guarantee = claim.guarantee
         if curves > 1 and guarantee.error:
             together = jointly(Together.CURVES, curves)
@@ -254,24 +253,17 @@ def _of_curve(name: str, record: Record, details: Curves, least: float, curves: 
                 guarantee, error=min(1.0, curves * guarantee.error), jointly=together
             )
         quantity = quantity_of(record.study, details.curve.span, reading, is_share=True)
-        of_share = replace(claim, quantity=quantity)
-        named = of_share.saying(guarantee=guarantee, names=(name,) * bool(name))
-        claims.append(_of_reading(named, reading, least))
+        verdict, reason = Verdict.UNDECIDED, claim.reason
+        named = claim.saying(guarantee=guarantee, names=(name,) * bool(name))
+        named = replace(named, quantity=quantity, value=reading.value, interval=around)
+        if reading.guarantee.footing is Footing.NONE:
+            named, reason = replace(named, value=claim.value, interval=None), Why.NO_PROMISE.of()
+        elif around.low >= least or around.high < least:
+            verdict = Verdict.PASS if around.low >= least else Verdict.FAIL
+        else:
+            reason = reason or Why.SHARE_OPEN.of(around.low, around.high)
+        claims.append(named.answered(least, verdict, reason))
     return claims
-
-
-def _of_reading(claim: CurveSet | CurvePopulation, reading: Reading, least: float) -> Claim:
-    interval = reading.interval
-    if reading.guarantee.footing is Footing.NONE:
-        reason = Why.NO_PROMISE.of()
-        return replace(claim, interval=None).answered(least, Verdict.UNDECIDED, reason)
-    claim = replace(claim, value=reading.value, interval=interval)
-    if interval.low >= least:
-        return claim.answered(least, Verdict.PASS, claim.reason)
-    if interval.high < least:
-        return claim.answered(least, Verdict.FAIL, claim.reason)
-    reason = claim.reason or Why.SHARE_OPEN.of(interval.low, interval.high)
-    return claim.answered(least, Verdict.UNDECIDED, reason)
 
 
 def _of_radii(name: str, record: Record, least: float, networks: int) -> RadiusQuantile:
@@ -308,34 +300,20 @@ def _of_models(
         raise InvalidArgument(
             "models side by side take one requirement, not_worse=(name, margin): pass that alone"
         )
-    name, margin = required.not_worse
-    details = record.details
-    if isinstance(details, Comparison) and details.along == PERTURBED:
-        return _under_each(record, parts, name, margin)
-    if name not in parts:
-        raise InvalidArgument(
-            f"there is no {name!r} among those compared: choose one of {', '.join(parts)}"
-        )
-    first = next(iter(parts.values()))
-    models = isinstance(details, Comparison) and details.along == MODELS
-    if not isinstance(first.details, Samples) or not models:
-        raise InvalidArgument("not_worse compares models at one level: use sf.compare")
-    error = record.shared_error or population_of(first).error
-    return (not_worse_claim(parts, name, margin, error),)
-
-
-def _under_each(
-    record: Record, parts: Mapping[str, Record], name: str, margin: float
-) -> tuple[Claim, ...]:
-    """A verdict for each perturbation, each at an equal part of the error."""
-    split = models_under(parts)
-    error = record.shared_error or population_of(next(iter(parts.values()))).error
-    claims = []
-    for words, models in split.items():
+    (name, margin), details = required.not_worse, record.details
+    along = details.along if isinstance(details, Comparison) else ""
+    split = models_under(parts) if along == PERTURBED else {"": parts}
+    first, claims = next(iter(parts.values())), []
+    for words, models in split.items():  # each at an equal part of the error
         if name not in models:
             raise InvalidArgument(
                 f"there is no {name!r} among those compared: choose one of {', '.join(models)}"
             )
+        if along != PERTURBED and not (isinstance(first.details, Samples) and along == MODELS):
+            raise InvalidArgument("not_worse compares models at one level: use sf.compare")
+        error = record.shared_error or population_of(first).error
+        if along == MODELS:
+            return (not_worse_claim(parts, name, margin, error),)
         named = {under(model, words): part for model, part in models.items()}
         claim = not_worse_claim(named, under(name, words), margin, error / len(split))
         together = jointly(Together.VERDICTS, len(split))

@@ -61,15 +61,9 @@ from surefoot.population.requirement import Population, assumptions_within, soun
 from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.input_table import groups_of
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
-from surefoot.records.spec import StudySpec
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
 from surefoot.statistics.kappa import PublishedDoubling
-
-
-def decisions_continue(method: str) -> Continues:
-    """Only the κ-test may be given more trials and be read again; others have a settled number."""
-    return Continues.ANYTIME if method == "kappa-test" else Continues.ONCE
 
 
 def verdict_of(decided: Decision | Undecided) -> tuple[Verdict, Reason | None]:
@@ -208,7 +202,13 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
             )
         ]
     else:
-        claims = _about_these(facts.spec, common, rows, details)
+        claims = []
+        if (mean := details.studied) is not None:
+            said = common.these(mean.guarantee)
+            claims.append(claim_of_mean(facts.spec, rows, said, mean.value, mean.interval))
+        if isinstance(tail := details.whole, ExtrapolatedMean):
+            said = common.these(tail.guarantee)
+            claims.append(kinds.Tail(said, value=tail.failure, fitted=tail.fitted))
     own_scales = facts.scales_from_inputs
     continues = Continues.ONCE if own_scales else over.continues
     of_population: list[Claim] = [
@@ -218,25 +218,15 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
         said = replace(of_population[0].said, continues=Continues.ONCE)
         of_population[1:1] = drop_claims(facts.spec, rows, said, over, of_population[0].value)
     claims += [given_scales(claim) if own_scales else claim for claim in of_population]
-    claims += _about_every_input(common, rows, kappa)
+    limit = every_input_at_most(right_results(rows))
+    if limit is not None and limit.value not in (1.0, kappa):  # not the one that was asked for
+        said, clean = common.these(limit.guarantee), wrong_when_clean(rows)
+        claims.append(kinds.AllKappa(said, kappa=limit.value, interval=limit.interval, clean=clean))
     if kappa is None:
         claims += _about_weakest(common, rows, over.error)
     if details.contrasts:
         claims.append(_about_classes(common, details, over.error))
     return tuple(claims)
-
-
-def _about_these(
-    spec: StudySpec, common: Common, rows: Sequence[InputRow], details: Samples
-) -> list[Claim]:
-    claims: list[Claim] = []
-    if (mean := details.studied) is not None:
-        said = common.these(mean.guarantee)
-        claims.append(claim_of_mean(spec, rows, said, mean.value, mean.interval))
-    if isinstance(tail := details.whole, ExtrapolatedMean):
-        said = common.these(tail.guarantee)
-        claims.append(kinds.Tail(said, value=tail.failure, fitted=tail.fitted))
-    return claims
 
 
 def _declared(common: Common, rows: Sequence[InputRow], method: PublishedDoubling) -> Claim:
@@ -251,17 +241,6 @@ def _declared(common: Common, rows: Sequence[InputRow], method: PublishedDoublin
         measured=method.measured_error,
         clean=wrong_when_clean(rows),
     )
-
-
-def _about_every_input(
-    common: Common, rows: Sequence[InputRow], kappa: float | None
-) -> list[Claim]:
-    """The smallest limit that every input is shown to keep, where it is not the one asked for."""
-    limit = every_input_at_most(right_results(rows))
-    if limit is None or limit.value in (1.0, kappa):
-        return []
-    said, clean = common.these(limit.guarantee), wrong_when_clean(rows)
-    return [kinds.AllKappa(said, kappa=limit.value, interval=limit.interval, clean=clean)]
 
 
 def about_populations(
@@ -329,18 +308,16 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
     i, around = worst
     guarantee = Guarantee.sound(error, Jointly(Together.INPUTS, len(rows)))
     said = common.of(Scope(About.INPUT, len(rows), rows[i].id), guarantee)
-    fault = None
+    fault = None if rows[i].right_when_clean else kinds.CleanFault.WRONG_LABEL
     if rows[i].clean_kept is False:
         fault = kinds.CleanFault.FAILS
-    elif not rows[i].right_when_clean:
-        fault = kinds.CleanFault.WRONG_LABEL
     said = replace(said, trials=rows[i].result.trials)
     return [kinds.Worst(said, interval=failure_interval(around), clean_fault=fault)]
 
 
 def _about_classes(common: Common, details: Samples, error: float) -> Claim:
-    pairs = len(details.contrasts)
-    alike = Assumed.EXCHANGEABLE_GROUPS if common.groups else Assumed.EXCHANGEABLE
+    alike, pairs = Assumed.EXCHANGEABLE, len(details.contrasts)
+    alike = Assumed.EXCHANGEABLE_GROUPS if common.groups else alike
     together = jointly(Together.PAIRS, pairs)
     said = common.of(common.population, Guarantee.given(error, (alike,), together))
     differ = len(differing(details.contrasts, error))
@@ -360,12 +337,8 @@ def claim_about(
         guarantee = replace(result.guarantee, error=counted.guarantee.error)  # of the count alone
         said = Said(scope, random, guarantee, Continues.ONCE, result.trials)
         return kinds.Tail(said, value=result.failure, interval=failure_interval(counted.interval))
-    if isinstance(result, Certificate):
-        raise TypeError(
-            "a certificate is about a smoothed model: conclude/smoothing.py has its claim"
-        )
-    if isinstance(result, RareFailure):
-        raise TypeError("conclude/splitting.py has the claim of a failure found by splitting")
+    if isinstance(result, Certificate | RareFailure):
+        raise TypeError("conclude/smoothing.py and conclude/splitting.py have the claims of these")
     known = result if isinstance(result, Estimate) else result.counted
     value = None if known is None else 1 - known.value
     around = None if known is None else failure_interval(known.interval)
@@ -373,7 +346,9 @@ def claim_about(
     if isinstance(result, Decision):
         promise = result.guarantee
     reason = result.because if isinstance(result, Undecided) else None
-    said = Said(scope, random, promise, decisions_continue(method), result.trials, reason=reason)
+    # only the κ-test may be given more trials and be read again; others have a settled number
+    continues = Continues.ANYTIME if method == "kappa-test" else Continues.ONCE
+    said = Said(scope, random, promise, continues, result.trials, reason=reason)
     if kappa is None:
         return kinds.Failure(said, value=value, interval=around)
     decision = Verdict.UNDECIDED
@@ -391,13 +366,9 @@ def with_few_histograms(rows: Sequence[InputRow]) -> tuple[InputRow, ...]:
     contradicted = [i for i, tail in tails.items() if tail.contradicted]
     without = [i for i, r in enumerate(rows) if isinstance(r.result, Undecided) and r.result.fits]
     places = {*by_z[:1], *by_z[len(by_z) // 2 :][:1], *without[:1], *contradicted[:1]}
-    return tuple(row if i in places else _without_scores(row) for i, row in enumerate(rows))
-
-
-def _without_scores(row: InputRow) -> InputRow:
-    match row.result:
-        case Extrapolation(fits=fits) | Undecided(fits=fits) if fits:
-            bare = tuple(replace(fit, scores=None) for fit in fits)
-            return replace(row, result=replace(row.result, fits=bare))
-        case _:
-            return row
+    few = list(rows)
+    for i, row in enumerate(rows):
+        if i not in places and isinstance(row.result, Extrapolation | Undecided):
+            bare = tuple(replace(fit, scores=None) for fit in row.result.fits)
+            few[i] = replace(row, result=replace(row.result, fits=bare)) if bare else row
+    return tuple(few)

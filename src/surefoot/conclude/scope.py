@@ -11,7 +11,7 @@ from typing import Any
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Assumed, Assumption
 from surefoot.core.claims import About, Claim, Sampling, Verdict
-from surefoot.core.reasons import Why, several
+from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Footing
 from surefoot.errors import InvalidArgument
 from surefoot.population import Mean, Population, RobustShare, TailMean, by_group, is_grouped
@@ -134,7 +134,7 @@ def without_doubtful(claims: Iterable[Claim], records: Iterable[Record]) -> tupl
     """
     every = (finding for one in records for finding in one.findings)
     doubt = next((f.finding for f in every if f.doubts_selection), "")
-    return tuple(_undecided(claim, doubt) if doubt else claim for claim in claims)
+    return tuple(_doubted(claim, doubt) if doubt else claim for claim in claims)
 
 
 def plausible(claims: Iterable[Claim], parts: Mapping[str, Record]) -> tuple[Claim, ...]:
@@ -150,19 +150,22 @@ def _if_plausible(claim: Claim, parts: Mapping[str, Record]) -> Claim:
     own = [one for key, one in parts.items() if names & {key, model_under(key)[0]}]
     named = own or parts.values()
     doubts = [one.blocks for one in named if one.blocks is not None]
-    if not doubts or claim.verdict is Verdict.FAIL or not isinstance(claim, kinds.Required):
+    if not doubts or claim.verdict is Verdict.FAIL:
         return claim
-    number = None if claim.requirement is None else claim.requirement.number
-    reason = several([doubts[0], *([] if claim.reason is None else [claim.reason])])
-    return claim.answered(number, Verdict.UNDECIDED, reason)
+    return _undecided(claim, several([doubts[0], *([claim.reason] if claim.reason else [])]))
 
 
-def _undecided(claim: Claim, doubt: str) -> Claim:
+def _doubted(claim: Claim, doubt: str) -> Claim:
     shown = claim.verdict is not Verdict.UNDECIDED and not claim.guarantee.assumptions
-    if claim.about.of is not About.POPULATION or shown or not isinstance(claim, kinds.Required):
+    of_population = claim.about.of is About.POPULATION
+    return _undecided(claim, Why.STATED.of(doubt)) if of_population and not shown else claim
+
+
+def _undecided(claim: Claim, reason: Reason | None) -> Claim:
+    if not isinstance(claim, kinds.Required):
         return claim
     number = None if claim.requirement is None else claim.requirement.number
-    return claim.answered(number, Verdict.UNDECIDED, Why.STATED.of(doubt))
+    return claim.answered(number, Verdict.UNDECIDED, reason)
 
 
 _WHOLE_MODEL = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.catalogue.registry import perturbation_of
 from surefoot.conclude.accuracy import kept_as
-from surefoot.conclude.facts import StudyFacts
+from surefoot.conclude.facts import StudyFacts, method_of
 from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.scope import groups_in, in_scope, population_of, sampled_of, trials_of
 from surefoot.core.assumptions import Together, jointly
@@ -26,7 +26,7 @@ from surefoot.core.claims import (
     SmoothedRadius,
 )
 from surefoot.core.procedure import Pinned
-from surefoot.core.reasons import Reason, Why
+from surefoot.core.reasons import Why
 from surefoot.core.results import (
     UNIT,
     Certificate,
@@ -73,7 +73,20 @@ def conclude_certificates(facts: StudyFacts, rows: Sequence[InputRow]) -> Record
     """Certified accuracy at each radius, of these inputs and of the population, and the mean."""
     test, noise = radius_test(facts.spec, facts.method), noise_of(facts.spec)
     limit = test.limit
-    certified = [_certified(facts, test, rows, radius) for radius in _radii(test)]
+    certified, radii = list[CertifiedRow](), test.method.radii
+    if not radii:  # some that the budget can show
+        most = -1.0 if limit is None else limit
+        radii = tuple(r for step in _STEPS if (r := step * test.noise.scale) <= most)
+    for radius in radii:  # each at its share of the error
+        decided = decided_at(test, rows, radius)
+        local: list[Any] = [row.result for row in decided]
+        shown = sum(isinstance(one, Decision) for one in local)
+        error = shares(facts.aggregate.error, len(radii))
+        # what is not shown may hold all the same, so that only the low end can be wrong
+        whole: Any = facts.aggregate.conclude(sampled_of(decided), two_sided(error))
+        if isinstance(whole, Estimate):
+            whole = replace(whole, guarantee=replace(whole.guarantee, error=error))
+        certified.append(CertifiedRow(radius, shown, robust_at_least(local, error), whole))
     found = [row.result.radius for row in rows if isinstance(row.result, Certificate)]
     right = sum(radius is not None for radius in found)
     details = Certificates(noise, test.noise.slack, limit, right, tuple(certified))
@@ -90,13 +103,6 @@ def noise_of(spec: StudySpec) -> NoiseOf:
     return NoiseOf(str(law.norm), law.scale, noise.grid_words, bool(noise.rounds))
 
 
-def _radii(test: RadiusTest) -> tuple[float, ...]:
-    """Those given, or some that the budget can show."""
-    most = -1.0 if test.limit is None else test.limit
-    steps = (step * test.noise.scale for step in _STEPS)
-    return test.method.radii or tuple(radius for radius in steps if radius <= most)
-
-
 def decided_at(test: RadiusTest, rows: Sequence[InputRow], radius: float) -> list[InputRow]:
     """The inputs with a decision on this radius in place of their certificates."""
     decided: list[InputRow] = []
@@ -105,21 +111,6 @@ def decided_at(test: RadiusTest, rows: Sequence[InputRow], radius: float) -> lis
             raise TypeError(f"input {row.id} has no certificate")
         decided.append(replace(row, result=test.decision(row.result, radius)))
     return decided
-
-
-def _certified(
-    facts: StudyFacts, test: RadiusTest, rows: Sequence[InputRow], radius: float
-) -> CertifiedRow:
-    """At one radius, at its share of the error."""
-    decided = decided_at(test, rows, radius)
-    local: list[Any] = [row.result for row in decided]
-    shown = sum(isinstance(one, Decision) for one in local)
-    error = shares(facts.aggregate.error, len(_radii(test)))
-    # what is not shown may hold all the same, so that only the low end can be wrong
-    whole: Any = facts.aggregate.conclude(sampled_of(decided), two_sided(error))
-    if isinstance(whole, Estimate):
-        whole = replace(whole, guarantee=replace(whole.guarantee, error=error))
-    return CertifiedRow(radius, shown, robust_at_least(local, error), whole)
 
 
 def _claims(facts: StudyFacts, rows: Sequence[InputRow], details: Certificates) -> list[Claim]:
@@ -138,22 +129,17 @@ def _claims(facts: StudyFacts, rows: Sequence[InputRow], details: Certificates) 
     population = Scope(About.POPULATION, n, sampling=facts.sampling, groups=groups)
     of_these, of_population = list[Claim](), list[Claim]()
     for row in details.rows:
-        known: dict[str, Any] = {
-            "radius": row.radius,
-            "noise": details.noise,
-            "shown": row.shown,
-        }
+        known: Any = {"radius": row.radius, "noise": details.noise, "shown": row.shown}
         these = Interval(row.least / n, 1.0)
         of_these.append(CertifiedAccuracy(common, **known, value=row.shown / n, interval=these))
         said = replace(common, about=population)
         if isinstance(row.whole, Undecided):  # nothing is certified: that says nothing of others
-            of_population.append(CertifiedAccuracy(said, **known, interval=UNIT))
-            continue
-        promise = replace(row.whole.guarantee, error=error, jointly=together)
-        said = replace(said, guarantee=promise)
-        of_population.append(
-            CertifiedAccuracy(said, **known, value=row.whole.value, interval=row.whole.interval)
-        )
+            known |= {"interval": UNIT}
+        else:
+            promise = replace(row.whole.guarantee, error=error, jointly=together)
+            said = replace(said, guarantee=promise)
+            known |= {"value": row.whole.value, "interval": row.whole.interval}
+        of_population.append(CertifiedAccuracy(said, **known))
     mean = _mean_radius(rows, replace(common, guarantee=Guarantee.sound(error)), details)
     return [*of_these, *of_population, mean]
 
@@ -166,8 +152,8 @@ def _mean_radius(rows: Sequence[InputRow], said: Said, details: Certificates) ->
     """
     found = [row.result for row in rows if isinstance(row.result, Certificate)]
     radii, error = sorted(one.radius or 0.0 for one in found), said.guarantee.error
-    a = max(one.guarantee.error for one in found)
-    wrong = next(c for c in range(len(found) + 1) if _more_wrong(c, len(found), a) <= error)
+    a, n = max(one.guarantee.error for one in found), len(found)
+    wrong = next((c for c in range(n) if tail_above(c + 1, n, a) <= error), n)
     low = sum(radii[: len(radii) - wrong]) / len(radii)
     return SmoothedRadius(
         said,
@@ -176,11 +162,6 @@ def _mean_radius(rows: Sequence[InputRow], said: Said, details: Certificates) ->
         value=sum(radii) / len(radii),
         interval=Interval(low, math.inf),
     )
-
-
-def _more_wrong(wrong: int, inputs: int, a: float) -> float:
-    """The probability that more certificates than that are wrong, at most."""
-    return tail_above(wrong + 1, inputs, a) if wrong < inputs else 0.0
 
 
 def claim_about_certificate(row: InputRow, found: Certificate, noise: NoiseOf) -> Claim:
@@ -213,8 +194,6 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
             "a smoothed model takes requirements of the population and of these inputs: pass "
             "least=0.6 (--require 0.6) or of_these=0.6 (--require-these 0.6)"
         )
-    from surefoot.conclude.facts import method_of
-
     test, radius = radius_test(spec, method_of(spec)), details.rows[0].radius
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
@@ -231,8 +210,10 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
     if required.of_these is not None:
         local: list[Any] = [row.result for row in decided]
         answer = robust_of_these(local, required.of_these, over.error)
-        if isinstance(answer, Undecided) and answer.because is not None:
-            answer = replace(answer, reason=_open_these(answer.because, details.rows[0].shown))
+        why = answer.because if isinstance(answer, Undecided) else None
+        if why is not None and why.why is Why.SHARE_OF_THESE_OPEN:
+            _, inputs, _, passing, _ = why.values  # how many are certified, and a PASS takes
+            answer = Undecided(Why.CERTIFIED_OPEN.of(details.rows[0].shown, inputs, passing))
         claims.append(_answered(these, answer, required.of_these, over.error))
     if required.least is not None:
         sampled = sampled_of(decided)
@@ -241,14 +222,6 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
         claim = _answered(population.saying(about=about), answer, required.least, over.error)
         claims.append(in_scope(claim, spec))
     return tuple(claims)
-
-
-def _open_these(reason: Reason, shown: int) -> Reason:
-    """How many are certified, and how many a PASS takes."""
-    if reason.why is not Why.SHARE_OF_THESE_OPEN:
-        return reason
-    _, inputs, _, passing, _ = reason.values
-    return Why.CERTIFIED_OPEN.of(shown, inputs, passing)
 
 
 def _answered(

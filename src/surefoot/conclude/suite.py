@@ -13,10 +13,10 @@ from surefoot.conclude.accuracy import failure_interval
 from surefoot.conclude.scope import rows_by_id
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together
-from surefoot.core.claims import About, Claim, Continues, Randomness, Said
+from surefoot.core.claims import About, Claim, Continues, Randomness
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Reason, Why
-from surefoot.core.results import UNIT, Estimate, Footing, Guarantee, Interval, complement, exceeds
+from surefoot.core.results import Estimate, Footing, Guarantee, Interval, complement, exceeds
 from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, mean_of_cells, mean_ratio, outlook_of_cells
 from surefoot.population.requirement import more_inputs
@@ -52,30 +52,44 @@ def join_cells(
 ) -> tuple[Comparison, tuple[Claim, ...]]:
     """The cells, the weakest first, with the claims that hold of them together.
 
-    With a baseline each of the two models has half of the error.
+    With a baseline each of the two models has half of the error, and the mean over the rows of
+    errors over those of the baseline is said too.
     """
     own = {name: record for name, record in records.items() if not name.startswith(BASELINE)}
     others = {n.removeprefix(BASELINE): r for n, r in records.items() if n not in own}
     half = error / 2 if others else error
-    together, spent = Jointly(Together.CELLS, len(records)), error
-    members, claims, total = _joined(own, half, suite, together, spent)
+    together = Jointly(Together.CELLS, len(records))
+    members, claims, total = _joined(own, half, suite, together, error)
     if not others:
         return Comparison("cell", members, suite=suite), claims
     _check_baseline(own, others)
-    beside, of_baseline, total_below = _joined(others, half, suite, together, spent)
-    named = tuple(replace(m, name=f"{BASELINE}{m.name}") for m in beside)
+    beside, of_baseline, total_below = _joined(others, half, suite, together, error)
     said = (claims[0] if claims[0].guarantee.error else of_baseline[0]).said  # random if either is
-    ratio = _corruption_error(members, beside, total, total_below, suite, said)
+    above, below = _row_errors(members), _row_errors(beside)
+    ratio = kinds.CorruptionError(said, suite=suite, rows=len(above))
+    right = next((row for row, (_, around) in below.items() if around.low <= 0), None)
+    if right is not None:
+        ratio = ratio.saying(reason=Why.BASELINE_RIGHT.of(right))
+    else:
+        value = sum(one / below[row][0] for row, (one, _) in above.items()) / len(above)
+        ends = [one for _, one in above.values()], [below[row][1] for row in above]
+        around = mean_ratio(*ends, total, total_below)
+        if said.random is Randomness.NOTHING:  # counted, and its ends differ by rounding alone
+            around = Interval(value, value)
+        ratio = replace(ratio, value=min(max(value, around.low), around.high), interval=around)
+    named = tuple(replace(m, name=f"{BASELINE}{m.name}") for m in beside)
     return Comparison("cell", (*members, *named), suite=suite), (claims[0], ratio, *claims[1:])
 
 
 def _joined(
     records: Mapping[str, Record], share_of_all: float, suite: str, together: Jointly, error: float
 ) -> tuple[tuple[Member, ...], tuple[Claim, ...], Interval]:
-    """The cells of one model, which spend a share of the error, and its errors added up."""
+    """The cells of one model, which spend a share of the error, and its errors added up.
+
+    The claims are about the mean over the cells, then about each cell; the weakest first.
+    """
     _check_same_question(records)
-    about = next(iter(records.values())).claims[0].about.of
-    kept = {name: _kept(name, record, about) for name, record in records.items()}
+    about, kept = _about(records), _kept(records)
     drawn = [name for name, one in kept.items() if one.guarantee.error > 0]
     share = error_of_cells(share_of_all, len(drawn), len(records), about)
     for name in drawn:
@@ -84,16 +98,53 @@ def _joined(
                 f"{name} spends an error of {kept[name].guarantee.error:g}, and each of "
                 f"{len(drawn)} cells may spend {share:g} for {error:g} in all: run the suite again"
             )
-    members = sorted(
-        (Member(name, r.digest, r.study.perturbation.number("level"), kept[name])
-         for name, r in records.items()),
-        key=lambda m: kept[m.name].value,
-    )  # fmt: skip
-    names = [m.name for m in members]
-    claims = _claims(records, kept, names, error, share, suite, together)
-    mean = failure_interval(claims[0].interval or UNIT)
-    total = Interval(len(members) * mean.low, len(members) * mean.high)
-    return tuple(members), claims, total
+    cells, mean = _cells(records), sum(one.value for one in kept.values()) / len(kept)
+    around = failure_interval(mean_of_cells(cells, share))
+    random = any(not cell.exact for cell in cells)
+    if not random:  # a count of exactly 92 % meets a requirement of 92 %
+        mean = round(mean, _DIGITS)
+        around = Interval(mean, mean)
+    assumptions = tuple(
+        dict.fromkeys(a for r in records.values() for a in r.claims[0].guarantee.assumptions)
+    )
+    footing = Footing.CONDITIONAL if assumptions else Footing.SOUND
+    spent = error if random or about is About.POPULATION else 0.0
+    weakest_first = sorted(kept, key=lambda name: kept[name].value)
+    weakest = weakest_first[0]
+    said = replace(
+        records[weakest].claims[0].said,
+        random=Randomness.FRESH if random else Randomness.NOTHING,
+        guarantee=Guarantee(footing, spent, assumptions, together),
+        continues=Continues.ONCE,
+        trials=sum(record.trials for record in records.values()),
+        names=(),
+        reason=None,
+    )
+    claims: list[Claim] = [
+        kinds.SuiteMean(
+            said,
+            value=min(max(mean, around.low), around.high),
+            interval=around,
+            suite=suite,
+            cells=len(records),
+            height=curve_quantity(records[weakest].study.property.kind),
+            weakest=weakest,
+            lowest=kept[weakest].value,
+            lowest_interval=kept[weakest].interval,
+        )
+    ]
+    members = []
+    for name in weakest_first:
+        record = records[name]
+        level = record.study.perturbation.number("level")
+        members.append(Member(name, record.digest, level, kept[name]))
+        promise = record.claims[0].guarantee
+        of_all = (error, together) if promise.error else (0.0, None)
+        promise = replace(promise, error=of_all[0], jointly=of_all[1])
+        claims.append(record.claims[0].saying(names=(name,), guarantee=promise))
+    failing = failure_interval(around)
+    total = Interval(len(members) * failing.low, len(members) * failing.high)
+    return tuple(members), tuple(claims), total
 
 
 def _check_baseline(own: Mapping[str, Record], others: Mapping[str, Record]) -> None:
@@ -107,29 +158,6 @@ def _check_baseline(own: Mapping[str, Record], others: Mapping[str, Record]) -> 
                 raise InvalidArgument(f"{name} has another {part} for the baseline: run it again")
         if mine.inputs.digest != theirs.inputs.digest:
             raise InvalidArgument("the baseline was studied on other inputs: run the suite again")
-
-
-def _corruption_error(
-    members: Sequence[Member],
-    beside: Sequence[Member],
-    total: Interval,
-    total_below: Interval,
-    suite: str,
-    said: Said,
-) -> kinds.CorruptionError:
-    """The mean over the rows of errors over those of the baseline."""
-    above, below = _row_errors(members), _row_errors(beside)
-    claim = kinds.CorruptionError(said, suite=suite, rows=len(above), value=None, interval=None)
-    right = next((row for row, (_, around) in below.items() if around.low <= 0), None)
-    if right is not None:
-        return claim.saying(reason=Why.BASELINE_RIGHT.of(right))
-    value = sum(one / below[row][0] for row, (one, _) in above.items()) / len(above)
-    around = mean_ratio(
-        [one for _, one in above.values()], [below[row][1] for row in above], total, total_below
-    )
-    if said.random is Randomness.NOTHING:  # counted, and its ends differ by rounding alone
-        around = Interval(value, value)
-    return replace(claim, value=min(max(value, around.low), around.high), interval=around)
 
 
 def _row_errors(members: Sequence[Member]) -> dict[str, tuple[float, Interval]]:
@@ -150,18 +178,25 @@ def _row_errors(members: Sequence[Member]) -> dict[str, tuple[float, Interval]]:
     }
 
 
-def _kept(name: str, record: Record, about: About) -> Estimate:
-    """The accuracy of a cell, or the share kept."""
-    details = record.details
-    if not isinstance(details, Samples) or record.claims[0].about.of is not about:
-        raise InvalidArgument(f"{name} is no cell of this suite: run the suite again")
-    known = details.whole if about is About.POPULATION else details.studied
-    if not isinstance(known, Estimate) or not record.trials:
-        raise InvalidArgument(
-            f"{name} had no trial: run the same suite again, which goes on where it stopped; with "
-            "a time limit (--time-limit), a longer one"
-        )
-    return known
+def _kept(records: Mapping[str, Record]) -> dict[str, Estimate]:
+    """The accuracy of each cell, or the share kept."""
+    kept, about = dict[str, Estimate](), _about(records)
+    for name, record in records.items():
+        details = record.details
+        if not isinstance(details, Samples) or record.claims[0].about.of is not about:
+            raise InvalidArgument(f"{name} is no cell of this suite: run the suite again")
+        known = details.whole if about is About.POPULATION else details.studied
+        if not isinstance(known, Estimate) or not record.trials:
+            raise InvalidArgument(
+                f"{name} had no trial: run the same suite again, which goes on where it stopped; "
+                "with a time limit (--time-limit), a longer one"
+            )
+        kept[name] = known
+    return kept
+
+
+def _about(records: Mapping[str, Record]) -> About:
+    return next(iter(records.values())).claims[0].about.of
 
 
 def _check_same_question(records: Mapping[str, Record]) -> None:
@@ -177,59 +212,6 @@ def _check_same_question(records: Mapping[str, Record]) -> None:
             raise InvalidArgument(
                 f"{name} and {other} were studied on different inputs: study both on the same"
             )
-
-
-def _claims(
-    records: Mapping[str, Record],
-    kept: Mapping[str, Estimate],
-    weakest_first: Sequence[str],
-    error: float,
-    share: float,
-    suite: str,
-    together: Jointly,
-) -> tuple[Claim, ...]:
-    """The mean over the cells, then each cell; the weakest first."""
-    cells = [_cell(records[name], one) for name, one in kept.items()]
-    failing = mean_of_cells(_independent(records, cells), share)
-    around, mean = failure_interval(failing), sum(one.value for one in kept.values()) / len(kept)
-    first, weakest = records[weakest_first[0]], kept[weakest_first[0]]
-    random = any(not cell.exact for cell in cells)
-    if not random:  # a count of exactly 92 % meets a requirement of 92 %
-        mean = round(mean, _DIGITS)
-        around = Interval(mean, mean)
-    assumptions = tuple(
-        dict.fromkeys(a for r in records.values() for a in r.claims[0].guarantee.assumptions)
-    )
-    footing = Footing.CONDITIONAL if assumptions else Footing.SOUND
-    spends = random or first.claims[0].about.of is About.POPULATION
-    guarantee = Guarantee(footing, error if spends else 0.0, assumptions, together)
-    said = replace(
-        first.claims[0].said,
-        random=Randomness.FRESH if random else Randomness.NOTHING,
-        guarantee=guarantee,
-        continues=Continues.ONCE,
-        trials=sum(record.trials for record in records.values()),
-        names=(),
-        reason=None,
-    )
-    whole = kinds.SuiteMean(
-        said,
-        value=min(max(mean, around.low), around.high),
-        interval=around,
-        suite=suite,
-        cells=len(records),
-        height=curve_quantity(first.study.property.kind),
-        weakest=weakest_first[0],
-        lowest=weakest.value,
-        lowest_interval=weakest.interval,
-    )
-    each = []
-    for name in weakest_first:
-        own = records[name].claims[0]
-        spent = error if own.guarantee.error else 0.0
-        promise = replace(own.guarantee, error=spent, jointly=together if spent else None)
-        each.append(own.saying(names=(name,), guarantee=promise))
-    return (whole, *each)
 
 
 _TOGETHER = 0.9
@@ -251,10 +233,8 @@ def kept_over_cells(
 
     `kept_at` gives the same of one cell, at an error of its own.
     """
-    about = next(iter(records.values())).claims[0].about.of
-    cells = [_cell(record, _kept(name, record, about)) for name, record in records.items()]
-    cells = _independent(records, cells)
-    alone = error if about is About.POPULATION else (1 - _TOGETHER) * error
+    cells = _cells(records)
+    alone = error if _about(records) is About.POPULATION else (1 - _TOGETHER) * error
     paid = alone / sum(not cell.exact for cell in cells)
     ends = [
         cell if cell.exact else replace(cell, failure=failure_interval(kept_at(record, paid)))
@@ -268,11 +248,9 @@ def likely_to_decide(records: Mapping[str, Record], least: float, error: float) 
 
     A forecast, no claim; None where there is none.
     """
-    about = next(iter(records.values())).claims[0].about.of
-    if about is About.POPULATION:
+    if _about(records) is About.POPULATION:
         return Why.MORE_INPUTS_MAY_DECIDE.of()
-    cells = [_cell(record, _kept(name, record, about)) for name, record in records.items()]
-    cells, most = _independent(records, cells), complement(least)
+    cells, most = _cells(records), complement(least)
     drawn = [r for r, cell in zip(records.values(), cells, strict=True) if not cell.exact]
     method, trials = drawn[0].study.method, sum(r.trials for r in drawn)
     if trials < _LEAST_SEEN:
@@ -315,29 +293,25 @@ def _variance_within(records: Mapping[str, Record], cells: Sequence[Cell]) -> fl
     return math.fsum(known) / max(len(known), 1)
 
 
-def _cell(record: Record, kept: Estimate) -> Cell:
-    """Its failure probability, and its part in the mean."""
-    failure = failure_interval(kept.interval)
-    exact = kept.guarantee.error == 0 and failure.width == 0
-    part: MeanBounds | Counts | None = None
-    if isinstance(record.details, Samples):
-        part = record.details.part
-    if record.study.method.number("passes") is not None:
-        known = tried_rows(record.inputs)
-        results = [row.result for row in known if isinstance(row.result, Estimate)]
-        part = Counts(
-            sum(one.trials for one in results),
-            sum(round(one.value * one.trials) for one in results),
-        )
-    return Cell(failure, part, exact)
+def _cells(records: Mapping[str, Record]) -> list[Cell]:
+    """The failure probability of each, and its part in the mean.
 
-
-def _independent(records: Mapping[str, Record], cells: Sequence[Cell]) -> list[Cell]:
-    """Without their parts where two cells may have met the same random numbers.
-
-    And where they were not planned as cells of so many.
+    Without their parts where two cells may have met the same random numbers, and where they were
+    not planned as cells of so many.
     """
+    cells = []
+    for record, kept in zip(records.values(), _kept(records).values(), strict=True):
+        failure = failure_interval(kept.interval)
+        part: MeanBounds | Counts | None = None
+        if isinstance(record.details, Samples):
+            part = record.details.part
+        if record.study.method.number("passes") is not None:
+            known = tried_rows(record.inputs)
+            results = [row.result for row in known if isinstance(row.result, Estimate)]
+            kept_trials = sum(round(one.value * one.trials) for one in results)
+            part = Counts(sum(one.trials for one in results), kept_trials)
+        cells.append(Cell(failure, part, kept.guarantee.error == 0 and failure.width == 0))
     drawn = [r.study for r, cell in zip(records.values(), cells, strict=True) if not cell.exact]
     apart = len({study.seed for study in drawn}) == len(drawn)
     planned = all(study.method.number("cells") == len(drawn) for study in drawn)
-    return list(cells) if apart and planned else [replace(cell, part=None) for cell in cells]
+    return cells if apart and planned else [replace(cell, part=None) for cell in cells]
