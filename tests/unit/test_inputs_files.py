@@ -66,6 +66,12 @@ def test_labels_in_a_file_of_their_own_belong_to_either_kind(tmp_path):
             np.testing.assert_array_equal(load_inputs(path, labels).labels, Y)
 
 
+def test_labels_that_are_not_wanted_are_left_out(tmp_path):
+    inputs = load_inputs(npz(tmp_path / "d.npz", x=X, y=Y), labels="none")
+    np.testing.assert_array_equal(inputs.x, X)
+    assert inputs.labels is None
+
+
 def test_the_same_inputs_have_one_digest_wherever_they_lie(tmp_path):
     np.save(tmp_path / "x.npy", X)
     in_file = load_inputs(npz(tmp_path / "d.npz", x=X, y=Y))

@@ -18,7 +18,7 @@ from surefoot.inputs.files import from_npy, from_npz, read_npy
 from surefoot.inputs.images import MOST_BYTES, Shape, images_in_memory, stack_images
 from surefoot.inputs.items import READ_AS, are_items, from_item_path, from_items, is_text_path
 from surefoot.inputs.labels import Data, GivenLabels, Targets, read_class_names
-from surefoot.inputs.media import from_csv, from_folder, with_reading
+from surefoot.inputs.media import NO_LABELS, from_csv, from_folder, with_reading
 from surefoot.inputs.select import with_groups
 from surefoot.inputs.tables import from_frame, from_table_file, is_frame, is_table_file
 from surefoot.subject.inputs import Inputs
@@ -88,7 +88,16 @@ def load_inputs(
         read_as=read_as,
         digest=digest,
     )
+    if _is_whole(source) and isinstance(labels, str) and labels == NO_LABELS:
+        unlabelled = replace(_read(source, replace(options, labels=None)), labels=None)
+        return with_groups(unlabelled, groups, source)
     return with_groups(_read(source, options), groups, source)
+
+
+def _is_whole(source: Data) -> bool:
+    """Whether one file holds the inputs; what names files or is a folder reads "none" itself."""
+    suffixes = (".npz", ".npy", ".parquet", ".jsonl", ".txt")
+    return isinstance(source, str | Path) and Path(source).suffix.lower() in suffixes
 
 
 def _read(source: Data, options: ReadOptions) -> Inputs:
