@@ -64,16 +64,11 @@ def claim_of_mean(
     these = said.about.of is About.THESE
     if spec.means_accuracy:
         accuracy = kinds.AccuracySet if these else kinds.AccuracyPopulation
-        under = perturbation_at_level(spec)
-        return accuracy(
-            said, clean=right_when_clean(rows), under=under, value=kept, interval=around
-        )
+        clean, under = right_when_clean(rows), perturbation_at_level(spec)
+        return accuracy(said, clean=clean, under=under, value=kept, interval=around)
     failure = kinds.MeanSet if these else kinds.MeanPopulation
-    return failure(
-        said,
-        value=None if kept is None else 1 - kept,
-        interval=None if around is None else failure_interval(around),
-    )
+    value = None if kept is None else 1 - kept
+    return failure(said, value=value, interval=around and failure_interval(around))
 
 
 def kept_interval(claim: MeanClaim) -> Interval | None:
@@ -102,11 +97,11 @@ class OneTrial:
     def steps(self) -> Generator[int, Counts, Estimate | Decision]:
         """Whether the input is kept, with certainty."""
         counts = yield 1
-        kept, sure = counts.rate, Guarantee.sound()
-        exact = Estimate(kept, Interval(kept, kept), sure, 1, kept, 1)
+        exact = _for_certain(counts.rate)
         if self.kappa is None:
             return exact
-        return Decision(kappa_claim(self.kappa), kept == 1, sure, 1, counts.kept, 0.0, exact)
+        claim, holds = kappa_claim(self.kappa), counts.rate == 1
+        return Decision(claim, holds, exact.guarantee, 1, counts.kept, 0.0, exact)
 
 
 def method_of_trials(facts: StudyFacts) -> Any:  # noqa: ANN401  any method
@@ -163,7 +158,10 @@ def drop_claims(
     `rows` have results with unbiased estimates, `kept` is the best estimate of the accuracy. An
     input is seen clean and perturbed, so the interval of the difference is that of pairs.
     """
-    clean_rows = [replace(row, result=_seen_clean(row)) for row in rows]
+    # one look at a clean input is all there is to know
+    clean_rows = [
+        replace(row, result=_for_certain(float(row.clean_kept is not False))) for row in rows
+    ]
     clean, perturbed = sampled_of(clean_rows), sampled_of(rows)
     whole = over.conclude(clean, over.error)
     if not isinstance(whole, Estimate) or kept is None:
@@ -196,7 +194,6 @@ def with_other_label(body: RecordBody, entries: Mapping[str, Sequence[Entry]]) -
     return replace(body, details=replace(body.details, other_label=other))
 
 
-def _seen_clean(row: InputRow) -> Estimate:
-    """Nothing is random about a clean input: one look is all there is to know."""
-    kept = float(row.clean_kept is not False)
+def _for_certain(kept: float) -> Estimate:
+    """Nothing is random: of one trial."""
     return Estimate(kept, Interval(kept, kept), Guarantee.sound(), 1, kept, 1)

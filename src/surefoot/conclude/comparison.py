@@ -7,15 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from surefoot.conclude import scope
 from surefoot.conclude.accuracy import MeanClaim, claim_of_mean, wrong_when_clean
-from surefoot.conclude.scope import (
-    as_in_records,
-    claim_of_population,
-    identical_pairs,
-    population_of,
-    rows_by_id,
-    sampled_of,
-)
 from surefoot.conclude.suite import join_cells
 from surefoot.core import claims as kinds
 from surefoot.core.assumptions import Jointly, Together, jointly
@@ -68,11 +61,11 @@ def compare_samples(
         )
     _check_same_question(records, along)
     first = next(iter(records.values()))
-    over = population_of(first)
+    over = scope.population_of(first)
     spent = over.error if error is None else error
     share = shares(spent / 2 if along == MODELS else spent, len(records))
-    local = {name: sampled_of(rows_by_id(record)) for name, record in records.items()}
-    same = identical_pairs(records)
+    local = {name: scope.sampled_of(scope.rows_by_id(record)) for name, record in records.items()}
+    same = scope.identical_pairs(records)
     pairs = differences(over, local, spent / 2, same) if along == MODELS else ()
     places = ranks(list(records), pairs)
     members = [
@@ -107,7 +100,7 @@ def compare_perturbed(
     """
     split = models_under(records)
     first = next(iter(records.values()))
-    spent = population_of(first).error if error is None else error
+    spent = scope.population_of(first).error if error is None else error
     together = Jointly(Together.PERTURBED, len(records))
     members: list[Member] = []
     pairs: list[Difference] = []
@@ -141,14 +134,14 @@ def _claims(
 ) -> tuple[Claim, ...]:
     """Which may be the best, every difference, then each by itself; all of it together."""
     first = next(iter(records.values()))
-    model = claim_of_population(first)
+    model = scope.claim_of_population(first)
     together = Jointly(_TOGETHER[comparison.along], len(records))
     said = replace(
         model.said,
         about=replace(model.about, inputs=len(first.inputs)),
         reason=None,
         trials=sum(r.trials for r in records.values()),
-        continues=population_of(first).continues,
+        continues=scope.population_of(first).continues,
     )
     failing, kappa = isinstance(model, MeanClaim) and model.kept is None, limit_of(model)
     claims: list[Claim] = []
@@ -161,19 +154,13 @@ def _claims(
         names = candidates([m.name for m in comparison.members], comparison.differences)
         best = replace(said, guarantee=guarantee, names=names)
         claims.append(kinds.Best(best, models=len(records), kappa=kappa))
-        claims += [
-            kinds.FailureDifference(
-                replace(
-                    said,
-                    guarantee=replace(d.guarantee, error=error, jointly=together),
-                    names=(d.first, d.second),
-                ),
-                kappa=kappa,
-                value=0.0 - d.value if failing else d.value,
-                interval=-d.interval if failing else d.interval,
+        for d in comparison.differences:
+            promise = replace(d.guarantee, error=error, jointly=together)
+            of_pair = replace(said, guarantee=promise, names=(d.first, d.second))
+            value, around = (0.0 - d.value, -d.interval) if failing else (d.value, d.interval)
+            claims.append(
+                kinds.FailureDifference(of_pair, kappa=kappa, value=value, interval=around)
             )
-            for d in comparison.differences
-        ]
     for m in comparison.members:
         plain = None if m.whole is None else sound(m.whole)
         if not isinstance(plain, Estimate):
@@ -241,14 +228,10 @@ def _quantile_pairs(records: Mapping[str, Record]) -> tuple[Difference, ...]:
     ids = _common_ids(records)
     if not ids:
         return ()
-    local = {
-        name: [
-            row.result
-            for row in rows_by_id(record)
-            if row.id in ids and isinstance(row.result, Bracket)
-        ]
-        for name, record in records.items()
-    }
+    local = dict[str, list[Bracket]]()
+    for name, record in records.items():
+        every = (row.result for row in scope.rows_by_id(record) if row.id in ids)
+        local[name] = [one for one in every if isinstance(one, Bracket)]
     return quantile_differences(local, share, first.guarantee.error)
 
 
@@ -346,7 +329,7 @@ def joined_record(
     return Record(
         digest=digest_of_parts(record.digest for record in records.values()),
         spec=ComparisonSpec(first.spec, error, tuple(records)),
-        claims=as_in_records(claims, records.values()),
+        claims=scope.as_in_records(claims, records.values()),
         inputs=(),
         details=comparison,
         findings=(),

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.conclude.facts import StudyFacts
 from surefoot.core import claims as kinds
-from surefoot.core.assumptions import Assumed, Assumption, CurveShape
+from surefoot.core.assumptions import Assumed, CurveShape
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope
 from surefoot.core.reasons import Reason, Why, several, stated
 from surefoot.core.results import UNIT, Curve, Footing, Interval, Reading
@@ -53,10 +53,13 @@ def conclude_curves(
 
     `strip` has examples at some levels, which only a model has.
     """
-    curves = {
-        name: _without_contradicted(facts, curve)
-        for name, curve in zip(names, concluded, strict=True)
-    }
+    curves = dict[str, Curve]()
+    for name, curve in zip(names, concluded, strict=True):
+        if curve.contradiction and facts.of_population:
+            # of a population nothing is located where the sample contradicts what is assumed of it
+            nothing = (replace(r, interval=UNIT, crossings=()) for r in curve.readings)
+            curve = replace(curve, readings=tuple(nothing))  # noqa: PLW2901
+        curves[name] = curve
     whole = curves.pop(WHOLE)
     rows = tuple(CurveRow(name, curve.size, curve) for name, curve in curves.items())
     details = Curves(whole, rows, strip)
@@ -64,14 +67,6 @@ def conclude_curves(
     claims += [_claim(facts, row.curve, r, row.name) for row in rows for r in row.curve.readings]
     trials = whole.trials + sum(row.curve.trials for row in rows)
     return RecordBody((), details, tuple(claims), trials)
-
-
-def _without_contradicted(facts: StudyFacts, curve: Curve) -> Curve:
-    """Of a population nothing is located where the sample contradicts what is assumed of it."""
-    if not (curve.contradiction and facts.of_population):
-        return curve
-    nothing = (replace(r, interval=UNIT, crossings=()) for r in curve.readings)
-    return replace(curve, readings=tuple(nothing))
 
 
 def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Claim:
@@ -86,8 +81,13 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
     is_share, value, interval = _read(curve, reading)
     quantity = quantity_of(facts.spec, curve.span, reading, is_share=is_share)
     guarantee = reading.guarantee
-    if not facts.has_classes:
-        said = tuple(_of_height(one, quantity.height) for one in guarantee.assumptions)
+    if not facts.has_classes:  # then an assumption about the accuracy is about another height
+        said = tuple(
+            replace(one, of=str(quantity.height))
+            if isinstance(one, CurveShape) and one.of == kinds.Height.ACCURACY
+            else one
+            for one in guarantee.assumptions
+        )
         guarantee = replace(guarantee, assumptions=said)
     if population and guarantee.footing is not Footing.NONE:
         guarantee = replace(guarantee, assumptions=(Assumed.SAMPLED, *guarantee.assumptions))
@@ -101,22 +101,11 @@ def _claim(facts: StudyFacts, curve: Curve, reading: Reading, name: str) -> Clai
         seed=facts.spec.seed if facts.randomness is Randomness.FIXED else None,
     )
     if isinstance(claim, kinds.CurveSet) and reading.interval.width >= FLAT:
-        claim = replace(claim, whole=_whole(curve))
+        lowest = min((part.lowest for part in curve.between), default=0.0)
+        highest = max((part.highest for part in curve.between), default=1.0)
+        if highest - lowest <= FLAT:
+            claim = replace(claim, whole=Interval(lowest, highest))
     return claim
-
-
-def _whole(curve: Curve) -> Interval | None:
-    """Between which values a flat curve stays; nothing of others."""
-    lowest = min((part.lowest for part in curve.between), default=0.0)
-    highest = max((part.highest for part in curve.between), default=1.0)
-    return Interval(lowest, highest) if highest - lowest <= FLAT else None
-
-
-def _of_height(one: Assumption, height: kinds.Height) -> Assumption:
-    """An assumption about the accuracy, where the curve has another height."""
-    if isinstance(one, CurveShape) and one.of == kinds.Height.ACCURACY:
-        return replace(one, of=str(height))
-    return one
 
 
 def _read(curve: Curve, reading: Reading) -> tuple[bool, float | None, Interval | None]:
@@ -129,17 +118,12 @@ def _read(curve: Curve, reading: Reading) -> tuple[bool, float | None, Interval 
     around = Interval(level(reading.interval.low), level(reading.interval.high))
     if known and (reading.interval.low <= _ROUNDING and reading.interval.high >= 1 - _ROUNDING):
         return True, None, UNIT
-    if known and _falls_once(reading, around, span):
-        return False, level(reading.value), around
+    if known and len(reading.crossings) == 1 and reading.crossings[0].falls:
+        # does all that is open lie where the curve falls? elsewhere a dip might hide
+        there, spare = reading.crossings[0].interval, _ROUNDING * span.width
+        if there.low - spare <= around.low and around.high <= there.high + spare:
+            return False, level(reading.value), around
     return True, reading.value, reading.interval if known else None
-
-
-def _falls_once(reading: Reading, around: Interval, span: Interval) -> bool:
-    """Whether all that is open lies where the curve falls: elsewhere a dip might hide."""
-    if len(reading.crossings) != 1 or not reading.crossings[0].falls:
-        return False
-    there, spare = reading.crossings[0].interval, _ROUNDING * span.width
-    return there.low - spare <= around.low and around.high <= there.high + spare
 
 
 def _why_not_located(curve: Curve) -> Reason:

@@ -10,33 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.conclude import scope
 from surefoot.conclude.sampling import verdict_of
-from surefoot.conclude.scope import (
-    as_in_records,
-    claim_of_population,
-    is_same_model,
-    plausible,
-    population_of,
-    rows_by_id,
-    sampled_of,
-    without_doubtful,
-)
 from surefoot.core import claims as kinds
+from surefoot.core import results
 from surefoot.core.assumptions import Assumed, Together, jointly
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Scope, Verdict
 from surefoot.core.reasons import Reason, Why
-from surefoot.core.results import (
-    NO_GUARANTEE,
-    Bracket,
-    Curve,
-    Decision,
-    Footing,
-    Guarantee,
-    Interval,
-    Reading,
-    Undecided,
-    exceeds,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.population import not_worse, not_worse_of_samples
 from surefoot.records.record import Curves, Radii, Record, Samples
@@ -53,7 +33,9 @@ def not_worse_claim(
     over = _population_at(parts, error)
     local = _local(parts)
     same = {
-        frozenset((a, b)) for a, b in combinations(parts, 2) if is_same_model(parts[a], parts[b])
+        frozenset((a, b))
+        for a, b in combinations(parts, 2)
+        if scope.is_same_model(parts[a], parts[b])
     }
     # one of them may have been run again alone, to be compared again
     run = max(part.rung for part in parts.values())
@@ -63,37 +45,34 @@ def not_worse_claim(
 
 def _population_at(parts: Mapping[str, Record], error: float) -> Any:  # noqa: ANN401  any population
     first = next(iter(parts.values()))
-    return replace(population_of(first), error=error)
+    return replace(scope.population_of(first), error=error)
 
 
 def _local(parts: Mapping[str, Record]) -> dict[str, list[Any]]:
-    return {other: sampled_of(rows_by_id(part)) for other, part in parts.items()}
+    return {other: scope.sampled_of(scope.rows_by_id(part)) for other, part in parts.items()}
 
 
 def _claim(
     parts: Mapping[str, Record],
     name: str,
     margin: float,
-    decided: Decision | Undecided,
+    decided: results.Decision | results.Undecided,
     continues: Continues,
 ) -> kinds.NotWorse:
     first = next(iter(parts.values()))
     verdict, reason = verdict_of(decided)
-    model = claim_of_population(first)
-    said = Said(
-        replace(model.about, inputs=len(first.inputs)),
-        model.random,
-        decided.guarantee if isinstance(decided, Decision) else NO_GUARANTEE,
-        continues,
-        sum(part.trials for part in parts.values()),
-        (name, *(other for other in parts if other != name)),
-        reason,
-        model.kept,
-        model.confident,
+    model = scope.claim_of_population(first)
+    said = replace(
+        model.said,
+        about=replace(model.about, inputs=len(first.inputs)),
+        guarantee=getattr(decided, "guarantee", results.NO_GUARANTEE),
+        continues=continues,
+        trials=sum(part.trials for part in parts.values()),
+        names=(name, *(other for other in parts if other != name)),
+        reason=reason,
     )
-    return kinds.NotWorse(
-        said, requirement=kinds.Requirement(margin, verdict), kappa=kinds.limit_of(model)
-    )
+    asked = kinds.Requirement(margin, verdict)
+    return kinds.NotWorse(said, requirement=asked, kappa=kinds.limit_of(model))
 
 
 def curve_not_worse(
@@ -108,28 +87,23 @@ def curve_not_worse(
     _check_inputs(parts, same_inputs=same_inputs)
     check_curve_errors(_error(record), earlier, list(parts)[1], error)
     mine, theirs = (_readings(one) for one in (record, earlier))
-    same, spent = is_same_model(record, earlier), _error(record) + _error(earlier)
+    same, spent = scope.is_same_model(record, earlier), _error(record) + _error(earlier)
     together, claims = jointly(Together.THRESHOLDS, len(mine)), []
     for (claim, reading), (other, earlier_reading) in zip(mine, theirs, strict=True):
         assumptions = dict.fromkeys((*claim.guarantee.assumptions, *other.guarantee.assumptions))
         if not same_inputs:
             assumptions[Assumed.SAME_POPULATION] = None
-        guarantee = Guarantee.given(spent, tuple(assumptions), together)
+        guarantee = results.Guarantee.given(spent, tuple(assumptions), together)
         said = replace(
             claim.said,
-            guarantee=Guarantee.sound() if same else guarantee,
+            guarantee=results.Guarantee.sound() if same else guarantee,
             names=tuple(parts),
             trials=record.trials + earlier.trials,
             reason=None,
         )
-        blank = kinds.CurveNotWorse(
-            said,
-            quantity=quantity_of(
-                record.study, _curve(record).span, reading, earlier_reading, is_share=True
-            ),
-            threshold=claim.threshold,
-            seed=claim.seed,
-        )
+        span, limit = _curve(record).span, claim.threshold
+        quantity = quantity_of(record.study, span, reading, earlier_reading, is_share=True)
+        blank = kinds.CurveNotWorse(said, quantity=quantity, threshold=limit, seed=claim.seed)
         known = blank.answered(margin, Verdict.PASS) if same else None
         claims.append(known or _decided(blank, reading, earlier_reading, margin))
     return tuple(claims)
@@ -138,21 +112,18 @@ def curve_not_worse(
 def share_claims(record: Record) -> tuple[Claim, ...]:
     """The claims of a curve as the share of the levels, which is what is compared."""
     span = _curve(record).span
-    return tuple(
-        replace(
-            claim,
-            quantity=quantity_of(record.study, span, reading, is_share=True),
-            value=reading.value,
-            interval=reading.interval,
-        )
-        for claim, reading in _readings(record)
-    )
+    claims = []
+    for claim, reading in _readings(record):
+        quantity = quantity_of(record.study, span, reading, is_share=True)
+        known = replace(claim, value=reading.value, interval=reading.interval)
+        claims.append(replace(known, quantity=quantity))
+    return tuple(claims)
 
 
 def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> None:
     """Refuse an earlier curve whose interval may be wrong more often than the comparison may."""
     other = _error(earlier)
-    if exceeds(own + other, error):
+    if results.exceeds(own + other, error):
         raise InvalidArgument(
             f"the interval of {name} is wrong with probability up to {other:g} and that of this "
             f"curve with {own:g}, and their comparison may be with {error:g}: state the same "
@@ -162,17 +133,19 @@ def check_curve_errors(own: float, earlier: Record, name: str, error: float) -> 
 
 
 def _decided(
-    claim: kinds.CurveNotWorse, mine: Reading, other: Reading, margin: float
+    claim: kinds.CurveNotWorse, mine: results.Reading, other: results.Reading, margin: float
 ) -> kinds.CurveNotWorse:
-    if Footing.NONE in (mine.guarantee.footing, other.guarantee.footing):
+    if results.Footing.NONE in (mine.guarantee.footing, other.guarantee.footing):
         reason = Why.NO_PROMISE.of()
-        return claim.saying(guarantee=NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
+        return claim.saying(guarantee=results.NO_GUARANTEE).answered(
+            margin, Verdict.UNDECIDED, reason
+        )
     if mine.interval.low >= other.interval.high - margin:
         return claim.answered(margin, Verdict.PASS)
     if mine.interval.high < other.interval.low - margin:
         return claim.answered(margin, Verdict.FAIL)
     reason = _both_open(Why.SHARES_OPEN, claim, mine.interval, other.interval)
-    return claim.saying(guarantee=NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
+    return claim.saying(guarantee=results.NO_GUARANTEE).answered(margin, Verdict.UNDECIDED, reason)
 
 
 def _check_inputs(parts: Mapping[str, Record], *, same_inputs: bool) -> None:
@@ -193,9 +166,9 @@ def _check_inputs(parts: Mapping[str, Record], *, same_inputs: bool) -> None:
         )
 
 
-def _curve(record: Record) -> Curve:
+def _curve(record: Record) -> results.Curve:
     curves: Any = record.details
-    whole: Curve = curves.curve
+    whole: results.Curve = curves.curve
     return whole
 
 
@@ -205,7 +178,9 @@ def curve_claims(record: Record) -> list[kinds.CurveSet | kinds.CurvePopulation]
     return [claim for claim in whole if isinstance(claim, kinds.CurveSet | kinds.CurvePopulation)]
 
 
-def _readings(record: Record) -> list[tuple[kinds.CurveSet | kinds.CurvePopulation, Reading]]:
+def _readings(
+    record: Record,
+) -> list[tuple[kinds.CurveSet | kinds.CurvePopulation, results.Reading]]:
     """The claim and the reading of each threshold."""
     return list(zip(curve_claims(record), _curve(record).readings, strict=True))
 
@@ -213,7 +188,7 @@ def _readings(record: Record) -> list[tuple[kinds.CurveSet | kinds.CurvePopulati
 def _error(record: Record) -> float:
     """How often at most an interval of the curve is wrong; its thresholds share it."""
     known = (reading.guarantee for _, reading in _readings(record))
-    return max((one.error for one in known if one.footing is not Footing.NONE), default=0.0)
+    return max((one.error for one in known if one.footing is not results.Footing.NONE), default=0.0)
 
 
 def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
@@ -225,21 +200,17 @@ def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
     """
     record, earlier = parts.values()
     mine, theirs = (
-        [row.result for row in one.inputs if isinstance(row.result, Bracket)]
+        [row.result for row in one.inputs if isinstance(row.result, results.Bracket)]
         for one in (record, earlier)
     )
     rests_on = dict.fromkeys(a for b in (*mine, *theirs) for a in b.guarantee.assumptions)
-    said = Said(
-        Scope(About.THESE, len(mine)),
-        Randomness.NOTHING,
-        Guarantee(Footing.CONDITIONAL if rests_on else Footing.SOUND, 0.0, tuple(rests_on)),
-        Continues.ANYTIME,
-        record.trials + earlier.trials,
-        tuple(parts),
-    )
+    footing = results.Footing.CONDITIONAL if rests_on else results.Footing.SOUND
+    promise = results.Guarantee(footing, 0.0, tuple(rests_on))
+    these, trials = Scope(About.THESE, len(mine)), record.trials + earlier.trials
+    said = Said(these, Randomness.NOTHING, promise, Continues.ANYTIME, trials, tuple(parts))
     blank = kinds.RadiusNotWorse(said)
-    if is_same_model(record, earlier):
-        sure = blank.saying(guarantee=Guarantee.sound())
+    if scope.is_same_model(record, earlier):
+        sure = blank.saying(guarantee=results.Guarantee.sound())
         return sure.answered(margin, Verdict.PASS)
     if any(b.contradicted for b in (*mine, *theirs)):
         reason = Why.POINT_FAILED.of()
@@ -252,15 +223,15 @@ def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
     return blank.answered(margin, Verdict.UNDECIDED, _both_open(Why.RADII_OPEN, blank, new, old))
 
 
-def _both_open(why: Why, claim: Claim, mine: Interval, other: Interval) -> Reason:
+def _both_open(why: Why, claim: Claim, mine: results.Interval, other: results.Interval) -> Reason:
     """Between which numbers each of the two lies."""
     first, second = claim.names
     return why.of(first, mine.low, mine.high, second, other.low, other.high)
 
 
-def _mean(brackets: list[Bracket]) -> Interval:
+def _mean(brackets: list[results.Bracket]) -> results.Interval:
     """Between the mean of what is proved and that of the counterexamples."""
-    return Interval(
+    return results.Interval(
         float(np.mean([b.low for b in brackets])), float(np.mean([b.high for b in brackets]))
     )
 
@@ -302,9 +273,9 @@ def not_worse_than(
         claims = (radius_not_worse(parts, margin),)
     else:
         claims = (_at_one_level(parts, margin, error),)
-    claims = without_doubtful(claims, (record, earlier))
-    claims = claims if accepted else plausible(claims, parts)
-    return as_in_records(claims, (record, earlier))
+    claims = scope.without_doubtful(claims, (record, earlier))
+    claims = claims if accepted else scope.plausible(claims, parts)
+    return scope.as_in_records(claims, (record, earlier))
 
 
 def _at_one_level(parts: Mapping[str, Record], margin: float, error: float) -> Claim:
@@ -322,9 +293,9 @@ def _at_one_level(parts: Mapping[str, Record], margin: float, error: float) -> C
             for called, one in parts.items()
         }
         return replace(not_worse_claim(pairs, name, margin, error), common=len(common))
-    decided: Decision | Undecided  # on other inputs each, of the same population
-    if is_same_model(record, earlier):
-        decided = Decision("the same model", True, Guarantee.sound(), 0)
+    decided: results.Decision | results.Undecided  # on other inputs each, of the same population
+    if scope.is_same_model(record, earlier):
+        decided = results.Decision("the same model", True, results.Guarantee.sound(), 0)
     else:
         new, old = _local(parts).values()
         decided = not_worse_of_samples(_population_at(parts, error), new, old, margin)

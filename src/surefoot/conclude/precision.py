@@ -28,14 +28,7 @@ from surefoot.core.reasons import Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, InputResult, Interval, Undecided
 from surefoot.population import Mean
 from surefoot.population.precision import PrecisionResult
-from surefoot.records.record import (
-    ClassRow,
-    CleanLoss,
-    Example,
-    InputRow,
-    RecordBody,
-    Samples,
-)
+from surefoot.records import record as records
 from surefoot.statistics.intervals import betting_trials
 
 
@@ -71,12 +64,12 @@ def _by_place(counts: Mapping[int, Counts], order: Sequence[int]) -> dict[int, C
 
 def conclude_mean(
     facts: StudyFacts,
-    rows: Sequence[InputRow],
+    rows: Sequence[records.InputRow],
     result: PrecisionResult,
     order: Sequence[int],
-    examples: tuple[Example, ...] = (),
-    clean_loss: CleanLoss | None = None,
-) -> RecordBody:
+    examples: tuple[records.Example, ...] = (),
+    clean_loss: records.CleanLoss | None = None,
+) -> records.RecordBody:
     """What follows for all of them; `rows` are the inputs with their own results.
 
     The mean to a precision comes first, with the reason where it is not narrow enough.
@@ -84,11 +77,11 @@ def conclude_mean(
     first = _by_place(result.first, order)
     over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
     studied, whole = _means(facts, over, result, first)
-    classes: tuple[ClassRow, ...] = ()
+    classes: tuple[records.ClassRow, ...] = ()
     if facts.class_by_class:  # from the first trial of every input, whatever the later ones said
         once = _first_trials(rows, first, over.error)
         classes = conclude_classes(over, once, *classes_with_claims(facts, once))[1]
-    details = Samples(
+    details = records.Samples(
         whole, studied, classes, (), examples, clean_loss=clean_loss,
         part=result.part, bounds=result.bounds, once=result.once,
     )  # fmt: skip
@@ -119,12 +112,12 @@ def conclude_mean(
         if facts.method.about is not About.POPULATION:
             claims = these + of_population
     claims[0] = claims[0].saying(reason=result.note)
-    return RecordBody(rows, details, tuple(claims), result.failure.trials)
+    return records.RecordBody(rows, details, tuple(claims), result.failure.trials)
 
 
 def _first_trials(
-    rows: Sequence[InputRow], first: Mapping[int, Counts], error: float
-) -> list[InputRow]:
+    rows: Sequence[records.InputRow], first: Mapping[int, Counts], error: float
+) -> list[records.InputRow]:
     seen = zip(rows, first.values(), strict=True)
     return [replace(row, result=_once(c, error)) for row, c in seen]
 

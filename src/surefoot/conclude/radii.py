@@ -172,8 +172,9 @@ def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
         claims.append(
             kinds.Severity(said, radius=radius, interval=severity, clean=clean, open=left)
         )
-    norm = claim_of_ranks(record).norm
-    return [replace(claim, norm=norm) for claim in (*claims, _population(record, counts, radii))]
+    ranks = claim_of_ranks(record)
+    every = (*claims, _population(record, ranks, counts, radii))
+    return [replace(claim, norm=ranks.norm) for claim in every]
 
 
 def _of_these(inputs: int, guarantee: Guarantee, trials: int) -> Said:
@@ -182,16 +183,16 @@ def _of_these(inputs: int, guarantee: Guarantee, trials: int) -> Said:
     return Said(scope, Randomness.NOTHING, guarantee, Continues.ANYTIME, trials)
 
 
-def _population(record: Record, counts: RobustAccuracy, radii: int) -> kinds.RobustPopulation:
+def _population(
+    record: Record, model: kinds.RadiusQuantile, counts: RobustAccuracy, radii: int
+) -> kinds.RobustPopulation:
     """The share of the population, in the scope of the quantile and at its error."""
-    model, local = claim_of_ranks(record), sampled_of(record.inputs)
     if record.chooses_inputs or model.is_open:
-        reason = model.reason
-        if record.chooses_inputs:
-            reason = Why.INPUTS_CHOSEN.of()
+        reason = Why.INPUTS_CHOSEN.of() if record.chooses_inputs else model.reason
         nothing = replace(model.said, guarantee=NO_GUARANTEE, reason=reason)
         return kinds.RobustPopulation(nothing, radius=counts.radius)
     promise = replace(model.guarantee, jointly=jointly(Together.RADII, radii))
+    local = sampled_of(record.inputs)
     return kinds.RobustPopulation(
         replace(model.said, guarantee=promise, reason=None),
         radius=counts.radius,

@@ -29,6 +29,7 @@ from surefoot.conclude.scope import (
     trials_of,
 )
 from surefoot.core import claims as kinds
+from surefoot.core import results
 from surefoot.core.assumptions import Assumed, Jointly, Together, jointly
 from surefoot.core.claims import (
     About,
@@ -42,19 +43,6 @@ from surefoot.core.claims import (
     Verdict,
 )
 from surefoot.core.reasons import Reason, Why
-from surefoot.core.results import (
-    NO_GUARANTEE,
-    Bracket,
-    Certificate,
-    Decision,
-    Estimate,
-    ExtrapolatedMean,
-    Extrapolation,
-    Guarantee,
-    RareFailure,
-    Undecided,
-    Whole,
-)
 from surefoot.population.groups import averages
 from surefoot.population.mean import Mean, weakest
 from surefoot.population.requirement import Population, assumptions_within, sound, without_plan
@@ -62,18 +50,18 @@ from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.input_table import groups_of
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.statistics.bounds import shares
-from surefoot.statistics.contrasts import MOST_GROUPS, Contrast, contrasts, differing
+from surefoot.statistics.contrasts import MOST_GROUPS, contrasts, differing
 from surefoot.statistics.kappa import PublishedDoubling
 
 
-def verdict_of(decided: Decision | Undecided) -> tuple[Verdict, Reason | None]:
+def verdict_of(decided: results.Decision | results.Undecided) -> tuple[Verdict, Reason | None]:
     """The verdict, and why where it is open."""
     match decided:
-        case Decision(holds=True):
+        case results.Decision(holds=True):
             return Verdict.PASS, None
-        case Decision():
+        case results.Decision():
             return Verdict.FAIL, None
-        case Undecided():
+        case results.Undecided():
             return Verdict.UNDECIDED, decided.because
 
 
@@ -94,11 +82,13 @@ class Common:
         """The population that the inputs stand for."""
         return Scope(About.POPULATION, self.inputs, sampling=self.sampling, groups=self.groups)
 
-    def these(self, guarantee: Guarantee, continues: Continues = Continues.ONCE) -> Said:
+    def these(self, guarantee: results.Guarantee, continues: Continues = Continues.ONCE) -> Said:
         """What is said of these inputs."""
         return self.of(Scope(About.THESE, self.inputs), guarantee, continues)
 
-    def of(self, scope: Scope, guarantee: Guarantee, continues: Continues = Continues.ONCE) -> Said:
+    def of(
+        self, scope: Scope, guarantee: results.Guarantee, continues: Continues = Continues.ONCE
+    ) -> Said:
         """What is said of this scope."""
         said = Said(scope, self.random, guarantee, continues, self.trials)
         return replace(said, kept=self.kept, confident=self.confident)
@@ -123,11 +113,16 @@ def conclude_samples(
     rows = with_few_histograms(rows)
     classes, names = classes_with_claims(facts, rows)
     whole, of_classes = conclude_classes(over, rows, classes, names)
+    # which classes differ in the mean of their inputs' values, unless there are too many
+    values = {names[label]: _values(own) for label, own in classes.items() if of_classes}
+    few = sum(len(own) > 1 for own in values.values()) <= MOST_GROUPS
+    seed = int.from_bytes(hashlib.sha256(facts.digest.encode()).digest()[:8])
+    draw = np.random.default_rng(seed)
     details = Samples(
         whole=whole,
         studied=over.studied(local),
         classes=of_classes,
-        contrasts=_contrasts(classes, names, facts.digest, over.error) if of_classes else (),
+        contrasts=contrasts(values, draw, over.error) if of_classes and few else (),
         examples=examples,
         clean_loss=clean_loss,
     )
@@ -148,7 +143,7 @@ def conclude_classes(
     rows: Sequence[InputRow],
     classes: Mapping[int, Sequence[InputRow]],
     names: Mapping[int, str] | Sequence[str],
-) -> tuple[Whole, tuple[ClassRow, ...]]:
+) -> tuple[results.Whole, tuple[ClassRow, ...]]:
     """Of all inputs; and of each class, where there are several: they share half of the error."""
     if len(classes) < 2:
         return over.conclude(sampled_of(rows), over.error), ()
@@ -161,23 +156,11 @@ def conclude_classes(
     )
 
 
-def _contrasts(
-    classes: Mapping[int, Sequence[InputRow]], names: dict[int, str], digest: str, error: float
-) -> tuple[Contrast, ...]:
-    """Which classes differ in the mean of their inputs' values, unless there are too many.
-
-    Of groups, each has one value, the average over its inputs.
-    """
-    values = {names[label]: _values(members) for label, members in classes.items()}
-    if sum(len(v) > 1 for v in values.values()) > MOST_GROUPS:
-        return ()
-    seed = int.from_bytes(hashlib.sha256(digest.encode()).digest()[:8])
-    return contrasts(values, np.random.default_rng(seed), error)
-
-
 def _values(rows: Sequence[InputRow]) -> NDArray[np.float64]:
     """One value for each input with an estimate, or for each group that has such inputs."""
-    known = [row for row in rows if isinstance(row.result, Estimate | Extrapolation)]
+    known = [
+        row for row in rows if isinstance(row.result, results.Estimate | results.Extrapolation)
+    ]
     return averages(sampled_of(known), lambda result: float(result.value))
 
 
@@ -190,10 +173,10 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
     elif kappa is not None:
         # the error pays for how many inputs were looked at, once: added ones would cost again
         local = right_results(rows)
-        decided = [r.holds for r in local if isinstance(r, Decision)]
+        decided = [r.holds for r in local if isinstance(r, results.Decision)]
         claims = [
             kinds.CountKappa(
-                common.these(Guarantee.sound(facts.method.error)),
+                common.these(results.Guarantee.sound(facts.method.error)),
                 kappa=kappa,
                 fragile=decided.count(False),
                 robust=decided.count(True),
@@ -206,7 +189,7 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
         if (mean := details.studied) is not None:
             said = common.these(mean.guarantee)
             claims.append(claim_of_mean(facts.spec, rows, said, mean.value, mean.interval))
-        if isinstance(tail := details.whole, ExtrapolatedMean):
+        if isinstance(tail := details.whole, results.ExtrapolatedMean):
             said = common.these(tail.guarantee)
             claims.append(kinds.Tail(said, value=tail.failure, fitted=tail.fitted))
     own_scales = facts.scales_from_inputs
@@ -233,7 +216,7 @@ def _declared(common: Common, rows: Sequence[InputRow], method: PublishedDoublin
     """What the published rule declares, and how often it is wrong."""
     whys = [r.reason.why for r in right_results(rows) if isinstance(r.reason, Reason)]
     return kinds.PublishedKappa(
-        common.these(NO_GUARANTEE),
+        common.these(results.NO_GUARANTEE),
         kappa=method.kappa,
         robust=whys.count(Why.DECLARED_ROBUST),
         fragile=whys.count(Why.DECLARED_FRAGILE),
@@ -273,12 +256,12 @@ def about_populations(
 
 
 def _about_population(
-    facts: StudyFacts, common: Common, scope: Scope, whole: Whole, rows: Sequence[InputRow]
+    facts: StudyFacts, common: Common, scope: Scope, whole: results.Whole, rows: Sequence[InputRow]
 ) -> Claim:
     plain, kappa = sound(whole), getattr(facts.method, "kappa", None)
     value = around = None
-    if isinstance(plain, Undecided):
-        said = replace(common.of(scope, NO_GUARANTEE), reason=plain.because)
+    if isinstance(plain, results.Undecided):
+        said = replace(common.of(scope, results.NO_GUARANTEE), reason=plain.because)
     else:
         sampled = plain.guarantee.assumptions
         if scope.of is About.CLASS:
@@ -306,7 +289,7 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
     if worst is None or worst[1].high == 1:
         return []
     i, around = worst
-    guarantee = Guarantee.sound(error, Jointly(Together.INPUTS, len(rows)))
+    guarantee = results.Guarantee.sound(error, Jointly(Together.INPUTS, len(rows)))
     said = common.of(Scope(About.INPUT, len(rows), rows[i].id), guarantee)
     fault = None if rows[i].right_when_clean else kinds.CleanFault.WRONG_LABEL
     if rows[i].clean_kept is False:
@@ -319,7 +302,7 @@ def _about_classes(common: Common, details: Samples, error: float) -> Claim:
     alike, pairs = Assumed.EXCHANGEABLE, len(details.contrasts)
     alike = Assumed.EXCHANGEABLE_GROUPS if common.groups else alike
     together = jointly(Together.PAIRS, pairs)
-    said = common.of(common.population, Guarantee.given(error, (alike,), together))
+    said = common.of(common.population, results.Guarantee.given(error, (alike,), together))
     differ = len(differing(details.contrasts, error))
     return kinds.ClassesDiffer(said, differ=differ, pairs=pairs, classes=len(details.classes))
 
@@ -329,30 +312,30 @@ def claim_about(
 ) -> Claim:
     """What its result allows; `method` is its kind, `kappa` its limit where it has one."""
     scope, result = Scope(About.INPUT, 1, row.id), row.result
-    if isinstance(result, Bracket):
+    if isinstance(result, results.Bracket):
         proof = Said(scope, Randomness.NOTHING, result.guarantee, Continues.ANYTIME, result.trials)
         return kinds.Radius(proof, value=result.low, interval=result.interval)
-    if isinstance(result, Extrapolation):
+    if isinstance(result, results.Extrapolation):
         counted = result.counted
         guarantee = replace(result.guarantee, error=counted.guarantee.error)  # of the count alone
         said = Said(scope, random, guarantee, Continues.ONCE, result.trials)
         return kinds.Tail(said, value=result.failure, interval=failure_interval(counted.interval))
-    if isinstance(result, Certificate | RareFailure):
+    if isinstance(result, results.Certificate | results.RareFailure):
         raise TypeError("conclude/smoothing.py and conclude/splitting.py have the claims of these")
-    known = result if isinstance(result, Estimate) else result.counted
+    known = result if isinstance(result, results.Estimate) else result.counted
     value = None if known is None else 1 - known.value
     around = None if known is None else failure_interval(known.interval)
-    promise = NO_GUARANTEE if known is None else known.guarantee
-    if isinstance(result, Decision):
+    promise = results.NO_GUARANTEE if known is None else known.guarantee
+    if isinstance(result, results.Decision):
         promise = result.guarantee
-    reason = result.because if isinstance(result, Undecided) else None
+    reason = result.because if isinstance(result, results.Undecided) else None
     # only the κ-test may be given more trials and be read again; others have a settled number
     continues = Continues.ANYTIME if method == "kappa-test" else Continues.ONCE
     said = Said(scope, random, promise, continues, result.trials, reason=reason)
     if kappa is None:
         return kinds.Failure(said, value=value, interval=around)
     decision = Verdict.UNDECIDED
-    if isinstance(result, Decision):
+    if isinstance(result, results.Decision):
         decision = Verdict.PASS if result.holds else Verdict.FAIL
     return kinds.Kappa(said, kappa=kappa, decision=decision, value=value, interval=around)
 
@@ -361,14 +344,18 @@ def with_few_histograms(rows: Sequence[InputRow]) -> tuple[InputRow, ...]:
     """The rows with the scores of a weak input, a typical one, one without a fit, and one whose
     extrapolation contradicts its count; without those of the others.
     """
-    tails = {i: row.result for i, row in enumerate(rows) if isinstance(row.result, Extrapolation)}
+    tails = {
+        i: row.result for i, row in enumerate(rows) if isinstance(row.result, results.Extrapolation)
+    }
     by_z = sorted(tails, key=lambda i: tails[i].z)
     contradicted = [i for i, tail in tails.items() if tail.contradicted]
-    without = [i for i, r in enumerate(rows) if isinstance(r.result, Undecided) and r.result.fits]
+    without = [
+        i for i, r in enumerate(rows) if isinstance(r.result, results.Undecided) and r.result.fits
+    ]
     places = {*by_z[:1], *by_z[len(by_z) // 2 :][:1], *without[:1], *contradicted[:1]}
     few = list(rows)
     for i, row in enumerate(rows):
-        if i not in places and isinstance(row.result, Extrapolation | Undecided):
+        if i not in places and isinstance(row.result, results.Extrapolation | results.Undecided):
             bare = tuple(replace(fit, scores=None) for fit in row.result.fits)
             few[i] = replace(row, result=replace(row.result, fits=bare)) if bare else row
     return tuple(few)

@@ -182,22 +182,16 @@ def sampled_claim(record: Record, over: Population, decided: Decided, least: flo
         model = replace(model, clean=right_when_clean(decided.rows))
     elif decided.rows is not None and isinstance(model, kinds.ShareKappa):
         model = replace(model, clean=wrong_when_clean(decided.rows))
-    claim = replace(
-        model,
-        said=replace(
-            model.said,
-            about=replace(scope, sampling=model.about.sampling),
-            guarantee=Guarantee(guarantee.footing, guarantee.error, assumed, together),
-            trials=record.trials if decided.rows is None else trials_of(decided.rows),
-            reason=reason,
-        ),
-        value=None,
-        interval=None,
-        requirement=Requirement(
-            complement(least) if mean and least is not None else least, verdict
-        ),
+    said = replace(
+        model.said,
+        about=replace(scope, sampling=model.about.sampling),
+        guarantee=Guarantee(guarantee.footing, guarantee.error, assumed, together),
+        trials=record.trials if decided.rows is None else trials_of(decided.rows),
+        reason=reason,
     )
-    return in_scope(claim, record.study)
+    number = complement(least) if mean and least is not None else least
+    claim = replace(model, said=said, value=None, interval=None)
+    return in_scope(replace(claim, requirement=Requirement(number, verdict)), record.study)
 
 
 EVERY = "all"

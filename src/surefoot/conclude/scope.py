@@ -217,14 +217,11 @@ def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
     Only an exported file can show that: equal digests of two functions, and equal results on the
     perturbations drawn, do not show that they agree on all others.
     """
-    same = {
-        name: (
-            (s.model, s.bounds, s.generator, s.block, s.seed),
-            [(row.id, row.predicted, row.result) for row in rows_by_id(r)],
-        )
-        for name, r in parts.items()
-        for s in [r.study]
-    }
+    same = dict[str, Any]()
+    for name, record in parts.items():
+        s = record.study
+        answers = [(row.id, row.predicted, row.result) for row in rows_by_id(record)]
+        same[name] = (s.model, s.bounds, s.generator, s.block, s.seed), answers
     whole = {name: r.study.model.covers in _WHOLE_MODEL for name, r in parts.items()}
     return {frozenset((a, b)) for a, b in combinations(parts, 2) if same[a] == same[b] and whole[a]}
 

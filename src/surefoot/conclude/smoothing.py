@@ -12,6 +12,7 @@ from surefoot.conclude.accuracy import kept_as
 from surefoot.conclude.facts import StudyFacts, method_of
 from surefoot.conclude.sampling import verdict_of
 from surefoot.conclude.scope import groups_in, in_scope, population_of, sampled_of, trials_of
+from surefoot.core import results
 from surefoot.core.assumptions import Together, jointly
 from surefoot.core.claims import (
     About,
@@ -27,15 +28,6 @@ from surefoot.core.claims import (
 )
 from surefoot.core.procedure import Pinned
 from surefoot.core.reasons import Why
-from surefoot.core.results import (
-    UNIT,
-    Certificate,
-    Decision,
-    Estimate,
-    Guarantee,
-    Interval,
-    Undecided,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.population import requirement, robust_of_these
 from surefoot.population.share import robust_at_least
@@ -80,14 +72,14 @@ def conclude_certificates(facts: StudyFacts, rows: Sequence[InputRow]) -> Record
     for radius in radii:  # each at its share of the error
         decided = decided_at(test, rows, radius)
         local: list[Any] = [row.result for row in decided]
-        shown = sum(isinstance(one, Decision) for one in local)
+        shown = sum(isinstance(one, results.Decision) for one in local)
         error = shares(facts.aggregate.error, len(radii))
         # what is not shown may hold all the same, so that only the low end can be wrong
         whole: Any = facts.aggregate.conclude(sampled_of(decided), two_sided(error))
-        if isinstance(whole, Estimate):
+        if isinstance(whole, results.Estimate):
             whole = replace(whole, guarantee=replace(whole.guarantee, error=error))
         certified.append(CertifiedRow(radius, shown, robust_at_least(local, error), whole))
-    found = [row.result.radius for row in rows if isinstance(row.result, Certificate)]
+    found = [row.result.radius for row in rows if isinstance(row.result, results.Certificate)]
     right = sum(radius is not None for radius in found)
     details = Certificates(noise, test.noise.slack, limit, right, tuple(certified))
     claims = _claims(facts, rows, details)
@@ -107,7 +99,7 @@ def decided_at(test: RadiusTest, rows: Sequence[InputRow], radius: float) -> lis
     """The inputs with a decision on this radius in place of their certificates."""
     decided: list[InputRow] = []
     for row in rows:
-        if not isinstance(row.result, Certificate):
+        if not isinstance(row.result, results.Certificate):
             raise TypeError(f"input {row.id} has no certificate")
         decided.append(replace(row, result=test.decision(row.result, radius)))
     return decided
@@ -118,29 +110,24 @@ def _claims(facts: StudyFacts, rows: Sequence[InputRow], details: Certificates) 
     n, error = len(rows), facts.aggregate.error
     groups = len({row.group for row in rows if row.group})
     together = jointly(Together.RADII, len(details.rows))
-    common = Said(
-        Scope(About.THESE, n),
-        Randomness.FRESH,
-        Guarantee.sound(error, together),
-        Continues.ONCE,
-        trials_of(rows),
-        kept=kept_as(facts.spec),
-    )
+    these, promise = Scope(About.THESE, n), results.Guarantee.sound(error, together)
+    common = Said(these, Randomness.FRESH, promise, Continues.ONCE, trials_of(rows))
+    common = replace(common, kept=kept_as(facts.spec))
     population = Scope(About.POPULATION, n, sampling=facts.sampling, groups=groups)
     of_these, of_population = list[Claim](), list[Claim]()
     for row in details.rows:
         known: Any = {"radius": row.radius, "noise": details.noise, "shown": row.shown}
-        these = Interval(row.least / n, 1.0)
-        of_these.append(CertifiedAccuracy(common, **known, value=row.shown / n, interval=these))
+        around = results.Interval(row.least / n, 1.0)
+        of_these.append(CertifiedAccuracy(common, **known, value=row.shown / n, interval=around))
         said = replace(common, about=population)
-        if isinstance(row.whole, Undecided):  # nothing is certified: that says nothing of others
-            known |= {"interval": UNIT}
+        if isinstance(row.whole, results.Undecided):  # nothing is certified: that says nothing of others
+            known |= {"interval": results.UNIT}
         else:
             promise = replace(row.whole.guarantee, error=error, jointly=together)
             said = replace(said, guarantee=promise)
             known |= {"value": row.whole.value, "interval": row.whole.interval}
         of_population.append(CertifiedAccuracy(said, **known))
-    mean = _mean_radius(rows, replace(common, guarantee=Guarantee.sound(error)), details)
+    mean = _mean_radius(rows, replace(common, guarantee=results.Guarantee.sound(error)), details)
     return [*of_these, *of_population, mean]
 
 
@@ -150,7 +137,7 @@ def _mean_radius(rows: Sequence[InputRow], said: Said, details: Certificates) ->
     Of n certificates no more than Binomial(n, a) are wrong; were they the longest, and 0 in truth,
     the average would still be the low end.
     """
-    found = [row.result for row in rows if isinstance(row.result, Certificate)]
+    found = [row.result for row in rows if isinstance(row.result, results.Certificate)]
     radii, error = sorted(one.radius or 0.0 for one in found), said.guarantee.error
     a, n = max(one.guarantee.error for one in found), len(found)
     wrong = next((c for c in range(n) if tail_above(c + 1, n, a) <= error), n)
@@ -160,17 +147,17 @@ def _mean_radius(rows: Sequence[InputRow], said: Said, details: Certificates) ->
         noise=details.noise,
         right=details.right,
         value=sum(radii) / len(radii),
-        interval=Interval(low, math.inf),
+        interval=results.Interval(low, math.inf),
     )
 
 
-def claim_about_certificate(row: InputRow, found: Certificate, noise: NoiseOf) -> Claim:
+def claim_about_certificate(row: InputRow, found: results.Certificate, noise: NoiseOf) -> Claim:
     """What is said of one input by itself."""
     scope = Scope(About.INPUT, 1, row.id)
     said = Said(scope, Randomness.FRESH, found.guarantee, Continues.ONCE, found.trials)
     if found.radius is None:
         return SmoothedRadius(said, noise=noise, right=0)
-    around = Interval(found.radius, math.inf)
+    around = results.Interval(found.radius, math.inf)
     return SmoothedRadius(said, noise=noise, value=found.radius, interval=around)
 
 
@@ -198,22 +185,19 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
     over: Any = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
     decided = decided_at(test, record.inputs, radius)
-    these, population = (
-        next(
-            c
-            for c in record.claims
-            if isinstance(c, CertifiedAccuracy) and c.about.of is of and c.radius == radius
-        )
-        for of in (About.THESE, About.POPULATION)
-    )
+    known = [c for c in record.claims if isinstance(c, CertifiedAccuracy) and c.radius == radius]
+    these = next(claim for claim in known if claim.about.of is About.THESE)
+    population = next(claim for claim in known if claim.about.of is About.POPULATION)
     claims: list[Claim] = []
     if required.of_these is not None:
         local: list[Any] = [row.result for row in decided]
         answer = robust_of_these(local, required.of_these, over.error)
-        why = answer.because if isinstance(answer, Undecided) else None
+        why = answer.because if isinstance(answer, results.Undecided) else None
         if why is not None and why.why is Why.SHARE_OF_THESE_OPEN:
             _, inputs, _, passing, _ = why.values  # how many are certified, and a PASS takes
-            answer = Undecided(Why.CERTIFIED_OPEN.of(details.rows[0].shown, inputs, passing))
+            answer = results.Undecided(
+                Why.CERTIFIED_OPEN.of(details.rows[0].shown, inputs, passing)
+            )
         claims.append(_answered(these, answer, required.of_these, over.error))
     if required.least is not None:
         sampled = sampled_of(decided)
@@ -225,11 +209,14 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
 
 
 def _answered(
-    claim: CertifiedAccuracy, answer: Decision | Undecided, least: float, error: float
+    claim: CertifiedAccuracy,
+    answer: results.Decision | results.Undecided,
+    least: float,
+    error: float,
 ) -> Claim:
     verdict, reason = verdict_of(answer)
     promise = replace(claim.guarantee, error=error, jointly=None)
-    if isinstance(answer, Decision) and claim.about.of is About.POPULATION:
+    if isinstance(answer, results.Decision) and claim.about.of is About.POPULATION:
         promise = answer.guarantee
     said = replace(claim.said, guarantee=promise, reason=reason)
     return replace(

@@ -56,12 +56,12 @@ def _as_counted(claim: Claim, spec: StudySpec) -> Claim:
 
 def _about_input(row: InputRow) -> Claim:
     result, scope = row.result, Scope(About.INPUT, 1, row.id)
+    said = Said(scope, Randomness.FRESH, NO_GUARANTEE, Continues.ONCE, result.trials)
     if isinstance(result, RareFailure):
-        said = Said(scope, Randomness.FRESH, result.guarantee, Continues.ONCE, result.trials)
+        said = replace(said, guarantee=result.guarantee)
         return kinds.RareFailure(said, value=result.failure, interval=result.interval)
     if not isinstance(result, Undecided):
         raise TypeError(f"input {row.id} was not studied by splitting")
-    said = Said(scope, Randomness.FRESH, NO_GUARANTEE, Continues.ONCE, result.trials)
     return kinds.RareFailure(replace(said, reason=result.because))
 
 

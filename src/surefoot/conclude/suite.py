@@ -166,16 +166,12 @@ def _row_errors(members: Sequence[Member]) -> dict[str, tuple[float, Interval]]:
     for member in members:
         if isinstance(member.whole, Estimate):
             rows.setdefault(row_and_column(member.name)[0], []).append(member.whole)
-    return {
-        row: (
-            math.fsum(1 - one.value for one in cells),
-            Interval(
-                math.fsum(1 - one.interval.high for one in cells),
-                math.fsum(1 - one.interval.low for one in cells),
-            ),
-        )
-        for row, cells in rows.items()
-    }
+    errors = dict[str, tuple[float, Interval]]()
+    for row, cells in rows.items():
+        least = math.fsum(1 - one.interval.high for one in cells)
+        most = math.fsum(1 - one.interval.low for one in cells)
+        errors[row] = math.fsum(1 - one.value for one in cells), Interval(least, most)
+    return errors
 
 
 def _kept(records: Mapping[str, Record]) -> dict[str, Estimate]:

@@ -20,21 +20,12 @@ from surefoot.conclude.scope import (
     trials_of,
 )
 from surefoot.core import claims as kinds
+from surefoot.core import results
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope
-from surefoot.core.results import (
-    NO_GUARANTEE,
-    UNIT,
-    Decision,
-    Estimate,
-    Guarantee,
-    Undecided,
-    Whole,
-    complement,
-)
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcomes.rows import Case, OutcomeFile
-from surefoot.population.comparison import Difference, differences, not_worse
+from surefoot.population.comparison import differences, not_worse
 from surefoot.population.mean import Mean
 from surefoot.population.requirement import requirement
 from surefoot.records.record import (
@@ -52,7 +43,7 @@ from surefoot.statistics.bounds import shares
 
 CASES = "cases"
 """What was sampled, as a forecast calls it."""
-COUNTED = Guarantee.sound()
+COUNTED = results.Guarantee.sound()
 """Of what was counted, nothing is uncertain."""
 MOST_CLASSES = 200
 """Classes that share one error: with more of them no interval says much."""
@@ -103,10 +94,10 @@ def _row(case: Case, names: tuple[str, ...]) -> InputRow:
 
 
 @lru_cache(maxsize=4096)
-def counted_case(failed: int, trials: int) -> Estimate:
+def counted_case(failed: int, trials: int) -> results.Estimate:
     """The outcomes of one case: an unbiased estimate of how often it passes, and no interval."""
     kept = 1 - failed / trials
-    return Estimate(kept, UNIT, COUNTED, trials, kept, trials)
+    return results.Estimate(kept, results.UNIT, COUNTED, trials, kept, trials)
 
 
 def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim, ...]:
@@ -116,7 +107,7 @@ def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim
         together = Jointly(Together.CLASSES_AND_CASES, len(details.classes))
     scope, these = population_scope(over, rows), Scope(About.THESE, len(rows))
     counted = Said(these, Randomness.NOTHING, COUNTED, Continues.ONCE, details.trials)
-    rates = [1 - row.result.value for row in rows if isinstance(row.result, Estimate)]
+    rates = [1 - row.result.value for row in rows if isinstance(row.result, results.Estimate)]
     claims = [
         population_claim(over, scope, rows, details.whole, together),
         kinds.CasesFailed(
@@ -161,27 +152,23 @@ def population_scope(over: Mean, rows: Sequence[InputRow]) -> Scope:
 
 
 def population_claim(
-    over: Mean, scope: Scope, rows: Sequence[InputRow], whole: Whole, together: Jointly | None
+    over: Mean,
+    scope: Scope,
+    rows: Sequence[InputRow],
+    whole: results.Whole,
+    together: Jointly | None,
 ) -> kinds.CaseFailure:
     """How often such cases fail, or the reason why there is no number."""
-    said = Said(
-        scope,
-        Randomness.NOTHING,
-        NO_GUARANTEE,
-        Continues.ONCE,
-        sum(row.result.trials for row in rows),
-        reason=whole.because if isinstance(whole, Undecided) else None,
-    )
-    if not isinstance(whole, Estimate):
-        return kinds.CaseFailure(said, counted=outcomes_of(rows))
+    trials, counted = sum(row.result.trials for row in rows), outcomes_of(rows)
+    said = Said(scope, Randomness.NOTHING, results.NO_GUARANTEE, Continues.ONCE, trials)
+    if isinstance(whole, results.Undecided):
+        said = replace(said, reason=whole.because)
+    if not isinstance(whole, results.Estimate):
+        return kinds.CaseFailure(said, counted=counted)
     assumed = assumptions(rows, within_class=scope.of is About.CLASS)
-    promise = Guarantee.given(over.error, assumed, together)
-    return kinds.CaseFailure(
-        replace(said, guarantee=promise),
-        counted=outcomes_of(rows),
-        value=1 - whole.value,
-        interval=failure_interval(whole.interval),
-    )
+    said = replace(said, guarantee=results.Guarantee.given(over.error, assumed, together))
+    around = failure_interval(whole.interval)
+    return kinds.CaseFailure(said, counted=counted, value=1 - whole.value, interval=around)
 
 
 def assumptions(rows: Sequence[InputRow], *, within_class: bool = False) -> tuple[Assumption, ...]:
@@ -229,11 +216,15 @@ def matched(files: Mapping[str, OutcomeFile]) -> tuple[dict[str, OutcomeFile], l
     ]
     first, *others = files
     for other in others:
-        _check_same_cases(
-            first,
-            other,
-            [(case, cases[other][c]) for c, case in cases[first].items() if c in common],
-        )
+        for mine in (case for name, case in cases[first].items() if name in common):
+            theirs = cases[other][mine.name]
+            contents = {mine.content, theirs.content} - {""}  # a file need not name them
+            differ = {"content": len(contents) > 1, "group": mine.group != theirs.group}
+            for what in (name for name, another in differ.items() if another):
+                raise InvalidArgument(
+                    f"case {mine.name} has another {what} in {first} than in {other}: compare "
+                    "files of the same cases"
+                )
     tasks = dict.fromkeys(file.task for file in files.values() if file.task)
     if len(tasks) > 1:
         if any(
@@ -256,21 +247,8 @@ def matched(files: Mapping[str, OutcomeFile]) -> tuple[dict[str, OutcomeFile], l
 
 def _left_out(name: str, cases: Sequence[str]) -> str:
     named = ", ".join(cases[:_NAMED]) + (", …" if len(cases) > _NAMED else "")
-    are = "1 case of" if len(cases) == 1 else f"{len(cases):,} cases of"
-    be = "is" if len(cases) == 1 else "are"
-    return f"{are} {name} {be} not in every file ({named}) and left out"
-
-
-def _check_same_cases(first: str, other: str, pairs: Sequence[tuple[Case, Case]]) -> None:
-    for mine, theirs in pairs:
-        contents = {mine.content, theirs.content} - {""}  # a file need not name them
-        differ = {"content": len(contents) > 1, "group": mine.group != theirs.group}
-        what = next((name for name, other_one in differ.items() if other_one), None)
-        if what is not None:
-            raise InvalidArgument(
-                f"case {mine.name} has another {what} in {first} than in {other}: compare files of "
-                "the same cases"
-            )
+    are = f"1 case of {name} is" if len(cases) == 1 else f"{len(cases):,} cases of {name} are"
+    return f"{are} not in every file ({named}) and left out"
 
 
 def compare_tallies(
@@ -287,24 +265,6 @@ def compare_tallies(
         Member(name, record.digest, None, over.conclude(local[name], each))
         for name, record in records.items()
     )
-    return Record(
-        digest=digest_of_parts(record.digest for record in records.values()),
-        spec=ComparisonSpec(_spec(first), error),
-        claims=_comparison_claims(over, rows, members, pairs),
-        inputs=(),
-        details=Comparison(FILES, members, pairs),
-        findings=tuple(findings),
-        trials=sum(record.trials for record in records.values()),
-    )
-
-
-def _comparison_claims(
-    over: Mean,
-    rows: Mapping[str, Sequence[InputRow]],
-    members: Sequence[Member],
-    pairs: Sequence[Difference],
-) -> tuple[Claim, ...]:
-    """Every difference, then each file by itself; all of it together."""
     together = Jointly(Together.FILES, len(members))
     every = [row for own in rows.values() for row in own]
     assumed = tuple(dict.fromkeys(a for own in rows.values() for a in assumptions(own)))
@@ -321,16 +281,20 @@ def _comparison_claims(
         guarantee=replace(model.guarantee, assumptions=assumed),
         trials=sum(row.result.trials for row in every),
     )
-    of_pairs = [
-        kinds.CaseDifference(
-            replace(said, names=(pair.first, pair.second)),
-            counted=outcomes_of(every),
-            value=0.0 - pair.value,
-            interval=-pair.interval,
-        )
-        for pair in pairs
-    ]
-    return (*of_pairs, *own_claims)
+    counted, of_pairs = outcomes_of(every), list[Claim]()
+    for pair in pairs:
+        named, value = replace(said, names=(pair.first, pair.second)), 0.0 - pair.value
+        around = -pair.interval
+        of_pairs.append(kinds.CaseDifference(named, counted=counted, value=value, interval=around))
+    return Record(
+        digest=digest_of_parts(record.digest for record in records.values()),
+        spec=ComparisonSpec(_spec(first), error),
+        claims=(*of_pairs, *own_claims),  # every difference, then each file; all of it together
+        inputs=(),
+        details=Comparison(FILES, members, pairs),
+        findings=tuple(findings),
+        trials=sum(record.trials for record in records.values()),
+    )
 
 
 def of_tally(record: Record, least: float | None, each: OfClasses | None) -> tuple[Claim, ...]:
@@ -359,8 +323,8 @@ def _of_each(record: Record, over: Mean, least: OfClasses) -> list[Claim]:
     named = {label: details.names[label] for label in classes}
     skipped = [name for i, name in enumerate(details.names) if i not in classes]
     required = named_classes(least, named, skipped)
-    numbers = set(required.values())
-    number = next(iter(numbers)) if len(numbers) == 1 else None
+    one, *others = dict.fromkeys(required.values())
+    number = None if others else one
     together, *each = decide_classes(over, classes, named, required)
     whole = _verdict(record, over, together, number)
     if isinstance(least, Mapping):
@@ -378,10 +342,10 @@ def _verdict(record: Record, over: Mean, decided: Decided, least: float | None) 
         model,
         about=replace(scope, sampling=over.sampling),
         trials=model.trials if decided.rows is None else trials_of(decided.rows),
-        guarantee=Guarantee.given(over.error, assumed, together),
+        guarantee=results.Guarantee.given(over.error, assumed, together),
         reason=reason,
     )
-    number = None if least is None else complement(least)
+    number = None if least is None else results.complement(least)
     answer = kinds.Requirement(number, verdict)
     return kinds.CaseFailure(said, counted=outcomes_of(record.inputs), requirement=answer)
 
@@ -397,9 +361,9 @@ def of_tallies(
     model = record.claims[0].said
     decided = not_worse(over, local, name, margin, unit=CASES)
     verdict, reason = verdict_of(decided)
-    guarantee = NO_GUARANTEE
-    if isinstance(decided, Decision):
-        guarantee = Guarantee.given(over.error, model.guarantee.assumptions)
+    guarantee = results.NO_GUARANTEE
+    if isinstance(decided, results.Decision):
+        guarantee = results.Guarantee.given(over.error, model.guarantee.assumptions)
     said = replace(
         model,
         guarantee=guarantee,
