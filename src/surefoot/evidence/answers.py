@@ -108,8 +108,12 @@ class EvidenceCheck:
     @property
     def checks(self) -> tuple[Check, ...]:
         """Everything that was checked."""
-        intact = () if self.intact is None else (self.intact,)
-        return (self.signature, *intact, *self.claims, *self.verdicts, *self.results, *self._again)
+        own = (*self._intact, *self.claims, *self.verdicts, *self.results)
+        return (self.signature, *own, *self._again)
+
+    @property
+    def _intact(self) -> tuple[Check, ...]:
+        return () if self.intact is None else (self.intact,)
 
     @property
     def _again(self) -> tuple[Check, ...]:
@@ -145,8 +149,7 @@ class EvidenceCheck:
             if known < len(self.verdicts):
                 more = f", and {known} of {len(self.verdicts)} verdicts{more}"
             some = f"{followed} of {len(self.claims)} claims"
-            parts = () if self.intact is None else (self.intact, *self.results)
-            if any_is(Status.OPEN, parts):
+            if any_is(Status.OPEN, self._intact and (*self._intact, *self.results)):
                 more += ", and parts of the file are not covered"
             return f"Undecided: {some}{of} were recomputed{more}.{self._unmet_words}"
         claims = "the claim is" if followed == 1 else f"all {followed} claims are"
@@ -159,8 +162,7 @@ class EvidenceCheck:
     @property
     def _altered(self) -> str:
         """What does not follow: a count of claims, and the first of everything in words."""
-        intact = () if self.intact is None else (self.intact,)
-        every = (*intact, *self.claims, *self.verdicts, *self.results)
+        every = (*self._intact, *self.claims, *self.verdicts, *self.results)
         wrong = [check for check in every if check.status is Status.REFUTED]
         bad = sum(check in self.claims for check in wrong)
         what = f"{bad} of {len(self.claims)} claims" if bad else "a part of the file"
@@ -202,7 +204,7 @@ class EvidenceCheck:
         verdicts = self.verdicts or ["Nothing was required of it."]
         parts: list[tuple[str, Iterable[object]]] = [
             ("Who signed it?", [self.signature.subject]),
-            ("Do its names fit?", _sentences([] if self.intact is None else [self.intact])),
+            ("Do its names fit?", _sentences(self._intact)),
             ("What is it about?", self.about),
             ("What did the run itself note, as the file says it?", self.noted),
             ("Do the claims follow from the journal?", self.claims),

@@ -150,7 +150,16 @@ def _signature(envelope: Envelope, key: str | Path | None) -> Check:
 
 
 def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
-    claims, results = _check_members(evidence)
+    claims, results = check_comparison(evidence) if evidence.parts else ([], [])
+    own_claims: list[Check] = []
+    own_results: list[Check] = []
+    for name, part in evidence.members.items():  # a comparison, where it is one, then each run
+        of_claims, of_results = check_run(part)
+        own_claims += [of_part(name, check) for check in of_claims]
+        own_results += [of_part(name, check) for check in of_results]
+    if any(one.status is not Status.FOLLOWS for one in own_results):
+        claims = resting(claims)
+    claims, results = claims + own_claims, results + own_results
     sound = all(one.status is Status.FOLLOWS for one in results)
     unmet = [one for one in evidence.record.verdicts if one.verdict is not Verdict.PASS]
     unmet.sort(key=lambda claim: claim.verdict is not Verdict.FAIL)  # those that refute first
@@ -168,20 +177,6 @@ def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
     )
 
 
-def _check_members(evidence: Evidence) -> tuple[list[Check], list[Check]]:
-    """A comparison, where it is one, and then each run."""
-    claims, results = check_comparison(evidence) if evidence.parts else ([], [])
-    own_claims: list[Check] = []
-    own_results: list[Check] = []
-    for name, part in evidence.members.items():
-        of_claims, of_results = check_run(part)
-        own_claims += [of_part(name, check) for check in of_claims]
-        own_results += [of_part(name, check) for check in of_results]
-    if any(one.status is not Status.FOLLOWS for one in own_results):
-        claims = resting(claims)
-    return claims + own_claims, results + own_results
-
-
 def _about(evidence: Evidence) -> tuple[str, ...]:
     """What was studied, with the digests to compare one's own files with."""
     parts = list(evidence.members.values())
@@ -196,12 +191,9 @@ def _about(evidence: Evidence) -> tuple[str, ...]:
             f"of these {inputs.number:,} inputs, of their values, labels, ids and groups and not "
             f"of a file, is {inputs.digest}."
         )
-    for part in parts:
-        words = part.study.words
-        lines.append(
-            f"Perturbation: {words.perturbation}. Perturbed inputs must {words.property}, else "
-            "they fail."
-        )
+    for words in (part.study.words for part in parts):
+        must = f"Perturbed inputs must {words.property}, else they fail."
+        lines.append(f"Perturbation: {words.perturbation}. {must}")
     for part in parts:
         lines.append(f"Method: {part.study.method.chosen}. Seed {part.study.seed}.")
         if part.attack is not None:

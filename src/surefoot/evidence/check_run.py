@@ -29,7 +29,6 @@ from surefoot.records.record import (
     CleanAnswers,
     Comparison,
     Details,
-    EarlierModel,
     Radii,
     Record,
     RecordBody,
@@ -54,21 +53,17 @@ def compare_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[C
     for place, one in left.items():
         places[_question(one)].append(place)
     for claim in stated:
-        answers = places.get(_question(claim))
-        if not answers:
-            reason = "no such claim follows from this study"
-            checks.append(Status.REFUTED.of(claim_words(claim), reason))
-            continue
-        own = left.pop(answers.popleft())
-        different = first_difference(plain(claim), plain(own))
-        if different is None:
-            checks.append(Status.FOLLOWS.of(claim_words(claim)))
-            continue
-        instead = claim_words(own)
-        reason = f"its {different} is another"
-        if instead != claim_words(claim):
-            reason = f"{reason}; what follows is: {instead}"
-        checks.append(Status.REFUTED.of(claim_words(claim), reason))
+        reason, words = "no such claim follows from this study", claim_words(claim)
+        if answers := places.get(_question(claim)):
+            own = left.pop(answers.popleft())
+            different = first_difference(plain(claim), plain(own))
+            if different is None:
+                checks.append(Status.FOLLOWS.of(words))
+                continue
+            reason = f"its {different} is another"
+            if (instead := claim_words(own)) != words:
+                reason = f"{reason}; what follows is: {instead}"
+        checks.append(Status.REFUTED.of(words, reason))
     reason = "it follows from the journal, but the file leaves it out"
     return checks + [Status.REFUTED.of(claim_words(claim), reason) for claim in left.values()]
 
@@ -309,22 +304,19 @@ def check_verdicts(evidence: Evidence) -> list[Check]:
         return [Status.REFUTED.of("the requirement", reason)]
     if record.required.earlier is None or evidence.earlier is not None:
         return compare_claims(record.verdicts, decided)
-    compared = [one for one in record.verdicts if one.names == record.required.earlier.names]
+    # verdicts on an earlier model whose run is not in the file; one at least must be there
+    earlier = record.required.earlier
+    compared = [one for one in record.verdicts if one.names == earlier.names]
     others = [one for one in record.verdicts if one not in compared]
-    return compare_claims(others, decided) + _on_trust(compared, record.required.earlier)
-
-
-def _on_trust(compared: Sequence[Claim], required: EarlierModel) -> list[Check]:
-    """Verdicts on an earlier model whose run is not in the file; one at least must be there."""
-    name = required.names[1]
+    reason = (
+        f"the run of {earlier.names[1]}, {earlier.run[:12]}, is not in this file: so it was "
+        "decided where both runs were"
+    )
+    on_trust = [Status.OPEN.of(claim_words(one), reason) for one in compared]
     if not compared:
         reason = "it was required, and the file leaves its verdict out"
-        return [Status.REFUTED.of(f"the comparison with {name}", reason)]
-    reason = (
-        f"the run of {name}, {required.run[:12]}, is not in this file: so it was decided where "
-        "both runs were"
-    )
-    return [Status.OPEN.of(claim_words(one), reason) for one in compared]
+        on_trust = [Status.REFUTED.of(f"the comparison with {earlier.names[1]}", reason)]
+    return compare_claims(others, decided) + on_trust
 
 
 def _decided(evidence: Evidence, required: Requirements) -> tuple[Claim, ...]:

@@ -160,13 +160,25 @@ def compare_models(parts: Mapping[str, Evidence], models: Sequence[Model]) -> li
     named: dict[str, list[str]] = {}
     for name, part in parts.items():
         named.setdefault(part.study.model.digest, []).append(name)
-    strange = [digest for model in models if (digest := model.signature.digest) not in named]
-    if strange:
+    given = [model.signature.digest for model in models]
+    if strange := [digest for digest in given if digest not in named]:
         return [_stranger(digest, named) for digest in strange]
-    return [
-        _known(named[part.study.model.digest], part, parts, models)
-        for part in {part.study.model.digest: part for part in parts.values()}.values()
-    ]
+    checks = []
+    for spec in {p.study.model.digest: p.study.model for p in parts.values()}.values():
+        names = named[spec.digest]
+        model = "Model" if len(names) == len(parts) else f"Model ({and_words(names)})"
+        if spec.digest in given:
+            covers = spec.covers or "the model"
+            words = f"{model}: yes, its SHA-256 is {spec.digest} ({covers})."
+            checks.append(Status.FOLLOWS.of(words))
+            continue
+        words = (
+            f"{model}: it was not given, so that nothing of its run is run again. The file names "
+            f"SHA-256 {spec.digest}: pass every model of the comparison (--model A --model B); "
+            "inputs that were chosen for all of them together (--correct-only) need them all."
+        )
+        checks.append(Status.OPEN.of(words))
+    return checks
 
 
 def _stranger(digest: str, named: Mapping[str, Sequence[str]]) -> Check:
@@ -177,21 +189,6 @@ def _stranger(digest: str, named: Mapping[str, Sequence[str]]) -> Check:
     return Status.REFUTED.of(
         f"No: a model that was given is that of none of the {len(named)}. Its SHA-256 is {digest}, "
         f"the file names {those}.",
-    )
-
-
-def _known(
-    names: Sequence[str], part: Evidence, parts: Mapping[str, Evidence], models: Sequence[Model]
-) -> Check:
-    spec = part.study.model
-    of = "" if len(names) == len(parts) else f" ({and_words(names)})"
-    if any(model.signature.digest == spec.digest for model in models):
-        covers = spec.covers or "the model"
-        return Status.FOLLOWS.of(f"Model{of}: yes, its SHA-256 is {spec.digest} ({covers}).")
-    return Status.OPEN.of(
-        f"Model{of}: it was not given, so that nothing of its run is run again. The file names "
-        f"SHA-256 {spec.digest}: pass every model of the comparison (--model A --model B); inputs "
-        "that were chosen for all of them together (--correct-only) need them all.",
     )
 
 

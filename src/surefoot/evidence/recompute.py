@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from surefoot.catalogue.methods import METHODS, AttackFunction
@@ -143,7 +144,7 @@ def _check_rows(entries: Entries, kinds: tuple[type[Any], ...]) -> None:
 
 
 def _samples(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
-    rows = _rows(facts, record, _replay_each(facts, record, entries))
+    rows = _concluded(record, entries, facts, partial(procedures_of, facts))
     return with_other_label(conclude_samples(facts, rows), entries)
 
 
@@ -203,40 +204,36 @@ def _attack(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
     """The counts of the summary; how the ball is written is taken from the record."""
     if not isinstance(record.details, AttackSummary):
         raise _damaged("the details are not those of an attack")
-    rows = _rows(facts, record, _replay_each(facts, record, entries))
+    rows = _concluded(record, entries, facts, partial(procedures_of, facts))
     return conclude_attack(facts, rows, record.details)
 
 
 def _certificates(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
-    """As `_samples`, with the test of radii for every input."""
-    subjects = _all_of_study(facts, record)
-    procedures = procedures_of_radii(facts, [subject.name for subject in subjects])
-    results = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return conclude_certificates(facts, _rows(facts, record, results))
+    rows = _concluded(record, entries, facts, lambda kept: procedures_of_radii(facts, list(kept)))
+    return conclude_certificates(facts, rows)
 
 
 def _splitting(facts: StudyFacts, record: Record, entries: Entries) -> RecordBody:
-    """As `_samples`, with the chains of every input."""
-    subjects = _all_of_study(facts, record)
-    procedures = procedures_of_splitting(facts, [subject.name for subject in subjects])
-    answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return conclude_splitting(facts, _rows(facts, record, each_result(procedures, answers)))
+    make = partial(procedures_of_splitting, facts)
+    return conclude_splitting(facts, _concluded(record, entries, facts, lambda k: make(list(k))))
 
 
-def _replay_each(facts: StudyFacts, record: Record, entries: Entries) -> list[Any]:
-    """What the method concludes of each input, at the one level of the study."""
-    subjects = _all_of_study(facts, record)
-    procedures = procedures_of(facts, {row.id: row.clean_kept for row in record.inputs})
-    answers = replay(subjects, procedures, entries, stopped_early=record.stopped_early)
-    return list(each_result(procedures, answers))
+def _concluded(
+    record: Record,
+    entries: Entries,
+    facts: StudyFacts,
+    procedures_of_all: Callable[[Mapping[str, bool | None]], dict[str, Any] | Joint[Any]],
+) -> tuple[InputRow, ...]:
+    """Every input with what its procedure concludes; a file that has fewer inputs is refused.
 
-
-def _all_of_study(facts: StudyFacts, record: Record) -> list[Subject]:
-    """Every input of the study; a file that has fewer is refused."""
+    The procedures are made from their names and whether the property keeps each when clean.
+    """
     if len(record.inputs) != facts.spec.inputs.number:
         inputs = f"{len(record.inputs):,} inputs of {facts.spec.inputs.number:,}"
         raise DoesNotFollow(f"the file has the results of {inputs}")
-    return _each(record)
+    procedures = procedures_of_all({row.id: row.clean_kept for row in record.inputs})
+    answers = replay(_each(record), procedures, entries, stopped_early=record.stopped_early)
+    return _rows(facts, record, each_result(procedures, answers))
 
 
 def _each(record: Record) -> list[Subject]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import Any
 
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
@@ -171,19 +172,13 @@ def evidence_of(
 ) -> Evidence:
     """The evidence of a run; images, and the places of files, are left out."""
     source, details = record.source, record.details
-    match details:
-        case Samples():
-            details = replace(details, examples=())
-        case Radii():
-            details = replace(details, examples=())
-        case RareFailures():
-            details = replace(details, examples=())
-        case Curves():
-            details = replace(details, strip=None)
+    left_out: dict[str, Any] = {"strip": None} if isinstance(details, Curves) else {}
+    if isinstance(details, Samples | Radii | RareFailures):
+        left_out = {"examples": ()}
     compared = isinstance(record.spec, ComparisonSpec)
     words = "data" if compared else record.study.words.source or "data"
     return Evidence(
-        replace(record, source=None, details=details),
+        replace(record, source=None, details=replace(details, **left_out)),
         entries,
         "model" if source is None else PurePath(source.model).name or "model",
         words if source is None else PurePath(source.data).name or words,
@@ -227,19 +222,17 @@ def read_statement(payload: bytes) -> Evidence:
 def _check_version(statement: Json) -> None:
     types = str(statement["_type"])[:80], str(statement["predicateType"])[:80]
     newer = "use the version of surefoot that wrote it, or a newer one (pip install -U surefoot)"
-    if types[0] == STATEMENT_TYPE and types[1].startswith(_ANY_VERSION):
-        if types[1] != PREDICATE_TYPE:
-            raise EvidenceFailed(f"it is {types[1]}, and this surefoot reads v1: {newer}")
-        number = statement["predicate"]["format"]
-        if number != FORMAT:
-            raise EvidenceFailed(
-                f"it has format {str(number)[:20]}, and this surefoot reads {FORMAT}: {newer}"
-            )
-        return
-    raise EvidenceFailed(
-        f"it is no statement of surefoot: its types are {types[0]} and {types[1]}; pass a file of "
-        "surefoot evidence"
-    )
+    if types[0] != STATEMENT_TYPE or not types[1].startswith(_ANY_VERSION):
+        raise EvidenceFailed(
+            f"it is no statement of surefoot: its types are {types[0]} and {types[1]}; pass a file "
+            "of surefoot evidence"
+        )
+    if types[1] != PREDICATE_TYPE:
+        raise EvidenceFailed(f"it is {types[1]}, and this surefoot reads v1: {newer}")
+    if (number := statement["predicate"]["format"]) != FORMAT:
+        raise EvidenceFailed(
+            f"it has format {str(number)[:20]}, and this surefoot reads {FORMAT}: {newer}"
+        )
 
 
 def _each_run(predicate: Table, change: Callable[[Table], Table]) -> Table:
@@ -260,27 +253,21 @@ def _each_run(predicate: Table, change: Callable[[Table], Table]) -> Table:
 
 
 def _statement(evidence: Evidence) -> Table:
-    whole = evidence.members.values()
-    models = [
-        _subject(one.model, one.study.model.digest, one.study.model.covers or "the model")
-        for one in whole
-    ]
-    values = "values, labels, ids and groups of the inputs"
-    data = [_subject(one.data, one.study.inputs.digest, values) for one in whole]
+    values, subjects = "values, labels, ids and groups of the inputs", dict[str, Table]()
+    named = [(one, one.study.model, one.study.inputs) for one in evidence.members.values()]
+    for name, digest, covers in (
+        *((one.model, model.digest, model.covers or "the model") for one, model, _ in named),
+        *((one.data, inputs.digest, values) for one, _, inputs in named),
+    ):
+        annotated = {"digest": {"sha256": digest}, "annotations": {"covers": covers}}
+        subject = {"name": name, **annotated}
+        subjects.setdefault(json_text(subject), subject)
     return {
         "_type": STATEMENT_TYPE,
-        "subject": [*_distinct(models), *_distinct(data)],
+        "subject": list(subjects.values()),
         "predicateType": PREDICATE_TYPE,
         "predicate": {"format": FORMAT} | _predicate(evidence),
     }
-
-
-def _subject(name: str, digest: str, covers: str) -> Table:
-    return {"name": name, "digest": {"sha256": digest}, "annotations": {"covers": covers}}
-
-
-def _distinct(subjects: list[Table]) -> list[Table]:
-    return list({json_text(one): one for one in subjects}.values())
 
 
 def _predicate(evidence: Evidence) -> Table:

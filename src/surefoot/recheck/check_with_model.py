@@ -78,10 +78,9 @@ def _is_other_loss(study: Study, evidence: Evidence) -> bool:
 def _is_of_data(study: Study, row: InputRow, place: int | None) -> bool:
     if place is None:
         return False
-    inputs = study.fitted
-    label = None if inputs.labels is None else int(inputs.labels[place])
-    group = inputs.groups[place] if inputs.groups else ""
-    return (row.label, row.group) == (label, group)
+    labels, groups = study.fitted.labels, study.fitted.groups
+    label = None if labels is None else int(labels[place])
+    return (row.label, row.group) == (label, groups[place] if groups else "")
 
 
 def _is_of_model(study: Study, row: InputRow, place: int) -> bool:

@@ -137,37 +137,25 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     by_level = isinstance(details, Comparison) and details.along == LEVELS
     runs = []
     for name, (model, inputs) in own.items():
-        study = _study(known[name], recorded[name], request, model, inputs, by_level=by_level)
+        spec = known[name].study
+        perturbation = _perturbation(spec, request, inputs, model)
+        level = spec.perturbation.number("level") if by_level else None
+        study = Study(
+            model,
+            inputs,
+            perturbation if level is None else at_level(perturbation, level),
+            recorded[name].method,
+            property=_property(spec, request),
+            population=recorded[name].population,
+            seed=spec.seed,
+            by_class=spec.by_class,
+        )
         other = other_difference(known[name], study, again)
         if other is None:
             runs.append(RebuiltRun(name, known[name], study))
         else:
             checks.append(of_part(name, other))
     return Rebuilt(tuple(checks), () if any_is(Status.REFUTED, checks) else tuple(runs))
-
-
-def _study(
-    part: Evidence,
-    recorded: StudyFacts,
-    request: RerunRequest,
-    model: Model,
-    inputs: Inputs,
-    *,
-    by_level: bool,
-) -> Study:
-    spec = part.study
-    perturbation = _perturbation(spec, request, inputs, model)
-    level = spec.perturbation.number("level") if by_level else None
-    return Study(
-        model,
-        inputs,
-        perturbation if level is None else at_level(perturbation, level),
-        recorded.method,
-        property=_property(spec, request),
-        population=recorded.population,
-        seed=spec.seed,
-        by_class=spec.by_class,
-    )
 
 
 def _perturbation(

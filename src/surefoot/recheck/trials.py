@@ -769,8 +769,7 @@ def _attack_of(run: RebuiltRun) -> RebuiltRun | Check | None:
 
 def _within_reach(attack: RebuiltRun) -> RebuiltRun | Check:
     """The attack itself, unless it takes longer than anybody waits."""
-    method = attack.study.method
-    steps = method.most_steps
+    steps = attack.study.method.most_steps
     if steps > _MOST_STEPS:
         return _cannot(f"it makes {steps:,} gradient steps an input, more than {_MOST_STEPS:,}")
     return attack
