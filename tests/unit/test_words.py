@@ -11,7 +11,7 @@ from surefoot.core.results import Interval
 from surefoot.records.record import Source
 from surefoot.report import formatting
 from surefoot.report.sentences import sentence
-from surefoot.report.views.sampling_tables import example_table, replay_command
+from surefoot.report.views.sampling_tables import replay_command, weakest_section
 from tests.worlds import points, study
 
 RANGE = r"([\d.]+) % to ([\d.]+) % of the perturbations"
@@ -103,7 +103,7 @@ def test_a_study_in_memory_is_replayed_in_python():
 
 def weakest_table(made):
     result = made.run()
-    return example_table(result.record, result.details)
+    return weakest_section(result.record, result.details, "").terminal_table
 
 
 def test_the_weakest_inputs_have_their_true_class_where_it_is_known():
@@ -123,7 +123,7 @@ def test_the_weakest_inputs_have_their_true_class_where_it_is_known():
 
 def test_a_weak_input_has_an_interval_and_its_confidence_not_a_bare_number():
     result = study().run()
-    table = example_table(result.record, result.details)
+    table = weakest_section(result.record, result.details, "").terminal_table
     for row in table.rows:
         interval = result.by_id[row[0]].interval
         low, high = map(float, re.fullmatch(RANGE, row[1]).groups())

@@ -7,22 +7,13 @@ from functools import singledispatch
 
 from surefoot.core import claims
 from surefoot.core.assumptions import Together
-from surefoot.core.claims import (
-    About,
-    Claim,
-    CleanFault,
-    CurveQuantity,
-    Height,
-    Outcomes,
-    Verdict,
-)
 from surefoot.core.results import UNIT, Interval
 from surefoot.report.clauses import (
     among,
-    assumption,
     assumptions_of,
     bracketed,
     class_word,
+    condition_behind,
     confidence_clause,
     counts_inputs,
     fails,
@@ -67,7 +58,7 @@ Smoothed = claims.CertifiedAccuracy | claims.SmoothedRadius
 
 
 @singledispatch
-def statement(claim: Claim) -> str:
+def statement(claim: claims.Claim) -> str:
     """What is claimed, about what, with which confidence, and on which assumptions."""
     raise TypeError(f"a claim of the kind {claim.kind} is a verdict: give its requirement")
 
@@ -85,7 +76,7 @@ def _(claim: claims.Failure) -> str:
 @statement.register
 def _(claim: claims.Kappa) -> str:
     name = f"input {claim.about.name}"
-    if claim.decision is Verdict.UNDECIDED:
+    if claim.decision is claims.Verdict.UNDECIDED:
         counted, certain = "", confidence_clause(claim)
         if claim.interval is not None and certain:
             share = f"{interval_percent(claim)} of its perturbations ({certain})"
@@ -93,7 +84,7 @@ def _(claim: claims.Kappa) -> str:
         return with_condition(
             claim, f"{name} is not decided: {reason_words(claim.reason)}{counted}"
         )
-    side = "at most" if claim.decision is Verdict.PASS else "more than"
+    side = "at most" if claim.decision is claims.Verdict.PASS else "more than"
     limit = f"{side} {of_perturbations(claim.kappa)}"
     return with_condition(claim, f"{name} {fails(claim)[0]} under {limit}{bracketed(claim)}")
 
@@ -102,10 +93,9 @@ def _(claim: claims.Kappa) -> str:
 def _(claim: claims.Radius) -> str:
     around, name = claim.interval, claim.about.name
     proved = 0.0 if around is None else around.low
-    condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
     radius = (
         f"no {norm_word(claim)}perturbation of input {name} up to {at_least(proved)} makes the "
-        f"model fail{condition}"
+        f"model fail{condition_behind(claim)}"
         if proved > 0
         else f"nothing is proved of input {name}"
     )
@@ -118,8 +108,8 @@ def _(claim: claims.Radius) -> str:
 
 _CLEAN_FAULTS = {
     None: "",
-    CleanFault.FAILS: "; it fails already when clean",
-    CleanFault.WRONG_LABEL: "; its label is wrong already when clean",
+    claims.CleanFault.FAILS: "; it fails already when clean",
+    claims.CleanFault.WRONG_LABEL: "; its label is wrong already when clean",
 }
 
 
@@ -137,7 +127,7 @@ def _(claim: claims.Worst) -> str:
 def _(claim: claims.Tail) -> str:
     value = "nothing" if claim.value is None else extrapolated_probability(claim.value)
     fit = f"a normal distribution fitted to the scores of input {claim.about.name} puts its"
-    if claim.about.of is not About.INPUT:
+    if claim.about.of is not claims.About.INPUT:
         fitted = f"{claim.fitted or 0:,} of {claim.about.inputs:,} inputs"
         fit = f"normal distributions fitted to the scores of {fitted} put the mean"
     counted = ""
@@ -154,18 +144,17 @@ def _(claim: claims.Tail) -> str:
 
 @statement.register
 def _(claim: claims.RareFailure) -> str:
-    around, one = claim.interval, claim.about.of is About.INPUT
+    around, one = claim.interval, claim.about.of is claims.About.INPUT
     where = f"{scope_phrase(claim)} {fails(claim)[not one]}"
     if around is None:
         return f"it is not decided how rarely {where}: {reason_words(claim.reason)}"
+    mean = "" if one else ", on average"
     if claim.value is None:
-        most = f"{where} under {rare_range(Interval(0.0, around.high))} perturbations"
-        most += "" if one else ", on average"
+        most = f"{where} under {rare_range(Interval(0.0, around.high))} perturbations{mean}"
         return with_condition(claim, f"{most}{bracketed(claim)}; no failure was found")
-    share = f"about {rare_share(claim.value)} perturbations"
+    share = f"about {rare_share(claim.value)} perturbations{mean}"
     if claim.value >= RARE:
-        share = f"{percent(claim.value)} of the perturbations"
-    share += "" if one else ", on average"
+        share = f"{percent(claim.value)} of the perturbations{mean}"
     return with_condition(claim, f"{where} under {share}{bracketed(claim, rare_range(around))}")
 
 
@@ -176,7 +165,7 @@ def _share_failing(claim: claims.MeanSet | claims.MeanPopulation) -> str:
     over, certain = over_groups(claim, ","), bracketed(claim)
     do = f"{fails(claim)[1] if claim.kept is None else 'keep their label'} when perturbed"
     text = f"{around} of {scope}{over} {do}{certain}"
-    if claim.about.of is About.THESE and claim.value is not None:
+    if claim.about.of is claims.About.THESE and claim.value is not None:
         text = f"{percent(claim.value)} of {scope} {do}{bracketed(claim, around)}"
         number = claim.value * claim.about.inputs
         if claim.interval is not None and claim.interval.width == 0:
@@ -196,7 +185,7 @@ def _(claim: claims.MeanSet) -> str:
     return subject(claim) + with_condition(claim, text + bracketed(claim, interval_percent(claim)))
 
 
-def _keep_label(claim: Claim, share: str) -> str:
+def _keep_label(claim: claims.Claim, share: str) -> str:
     """That inputs keep their label under such a share of the perturbations, on average."""
     scope = scope_phrase(claim)
     if scope == "this input":
@@ -222,7 +211,10 @@ def _(claim: claims.MeanPopulation) -> str:
 @statement.register
 def _(claim: claims.AccuracySet) -> str:
     n = claim.about.inputs
-    clean, where = percent(claim.clean / n), f"on {scope_phrase(claim)} under {claim.under}"
+    clean, where = (
+        percent(claim.clean / n),
+        f"on {scope_phrase(claim)} under {claim.under}",
+    )
     around = claim.interval
     if claim.value is None or around is None:
         text = f"accuracy {where} is not known; when clean it is {clean}"
@@ -266,7 +258,7 @@ def _(claim: claims.AccuracyDrop) -> str:
     return subject(claim) + with_condition(claim, text)
 
 
-def _says_nothing(claim: Claim, question: str) -> str:
+def _says_nothing(claim: claims.Claim, question: str) -> str:
     """In place of 0 % to 100 %, which holds always."""
     inputs = "input says" if claim.about.inputs == 1 else "inputs say"
     return f"{subject(claim)}the {inputs} nothing about {question}"
@@ -275,13 +267,14 @@ def _says_nothing(claim: Claim, question: str) -> str:
 @statement.register
 def _(claim: claims.SuiteMean) -> str:
     cells = f"the {claim.cells:,} cells" if claim.cells > 1 else "the one cell"
-    of_population = f" on {scope_phrase(claim)}" if claim.about.of is About.POPULATION else ""
+    of_population = (
+        f" on {scope_phrase(claim)}" if claim.about.of is claims.About.POPULATION else ""
+    )
     around, lowest = claim.interval or UNIT, claim.lowest_interval
     mean = "" if around.width == 0 else f" ({percent_range(around)})"
     last = "counted" if lowest.width == 0 else percent_range(lowest)
-    certain = ", ".join(filter(None, [last, confidence_clause(claim)]))
     weakest = f"; the weakest cell is {claim.weakest}: {percent(claim.lowest)}"
-    weakest += f" ({certain})" if certain else ""
+    weakest += bracketed(claim, last)
     return with_condition(
         claim,
         f"averaged over {cells} of {claim.suite}, {height_words(claim.height)} is "
@@ -295,9 +288,7 @@ def _(claim: claims.CorruptionError) -> str:
     if claim.interval is None or claim.value is None:
         return f"{of} is undecided: {reason_words(claim.reason)}"
     around = percent_range(claim.interval) if claim.interval.width else ""
-    certain = ", ".join(filter(None, [around, confidence_clause(claim)]))
-    text = f"{of} is {percent(claim.value)}" + (f" ({certain})" if certain else "")
-    return with_condition(claim, text)
+    return with_condition(claim, f"{of} is {percent(claim.value)}{bracketed(claim, around)}")
 
 
 def height_words(height: claims.Height) -> str:
@@ -394,10 +385,11 @@ def _(claim: claims.RadiusQuantile) -> str:
     elif around.low == 0:
         text = f"no size of {norm}perturbation is shown that {inputs} withstand"
     quantile = bracketed(
-        claim, f"the {share} quantile of the critical {norm}radius is {radius_range(around)}"
+        claim,
+        f"the {share} quantile of the critical {norm}radius is {radius_range(around)}",
     )
-    condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-    return f"{subject(claim)}{text}{quantile}{condition}{_and(reason_words(claim.reason))}"
+    text += quantile + condition_behind(claim)
+    return f"{subject(claim)}{text}{_and(reason_words(claim.reason))}"
 
 
 @statement.register
@@ -422,10 +414,10 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> str:
     return with_condition(claim, f"{on} {first} {text} {second}{known}: {_outcome(around)}")
 
 
-def _apart(claim: Claim, value: float) -> str:
+def _apart(claim: claims.Claim, value: float) -> str:
     """By how much the first fails more often, or how much more it keeps where that has a name."""
     size, more = points_apart(value), "less" if value < 0 else "more"
-    if claim.kept is Height.ACCURACY:
+    if claim.kept is claims.Height.ACCURACY:
         return f"is {size} {more} accurate than"
     does = model_fails(claim) if claim.kept is None else "keeps its label"
     return f"{does} {size} {more} often than"
@@ -439,10 +431,10 @@ def _outcome(around: Interval) -> str:
 def _(claim: claims.Best) -> str:
     number, names, good = claim.models, claim.names, quality(claim)
     together = claim.guarantee.jointly
-    if len(names) == number and together is not None and together.of is Together.PERTURBED:
-        text = f"none of {', '.join(names)} is shown to be less {good} than another"
-    elif len(names) == number:
-        text = f"none of the {number} models is shown to be less {good} than another"
+    perturbed = together is not None and together.of is Together.PERTURBED
+    if len(names) == number:
+        of = ", ".join(names) if perturbed else f"the {number} models"
+        text = f"none of {of} is shown to be less {good} than another"
     elif len(names) == 1:
         text = f"{names[0]} is the most {good} of {number} models"
     else:
@@ -452,7 +444,7 @@ def _(claim: claims.Best) -> str:
 
 def quality(claim: claims.Best | claims.FailureDifference) -> str:
     """What a better model is more of."""
-    accurate = claim.kept is Height.ACCURACY and claim.kappa is None
+    accurate = claim.kept is claims.Height.ACCURACY and claim.kappa is None
     return "accurate" if accurate else "robust"
 
 
@@ -470,9 +462,12 @@ def _(claim: claims.QuantileDifference) -> str:
     )
 
 
-_DIFFER: dict[Height | None, tuple[str, str]] = {
-    Height.ACCURACY: ("is more accurate", "accuracy under the perturbation"),
-    Height.LABELS_KEPT: ("changes its label more often", "how often the model changes its label"),
+_DIFFER: dict[claims.Height | None, tuple[str, str]] = {
+    claims.Height.ACCURACY: ("is more accurate", "accuracy under the perturbation"),
+    claims.Height.LABELS_KEPT: (
+        "changes its label more often",
+        "how often the model changes its label",
+    ),
 }
 
 
@@ -490,8 +485,7 @@ def _(claim: claims.ClassesDiffer) -> str:
         if pairs == 1 and claim.classes > 2:
             of += f" that have more than one {'group' if claim.about.groups else 'input'}"
         text = f"no difference in {difference} is shown between {of}"
-        condition = f", {assumption(claim)}" if claim.guarantee.assumptions else ""
-        return f"{among(claim)}{text} ({confidence_clause(claim)}){condition}"
+        return f"{among(claim)}{text} ({confidence_clause(claim)}){condition_behind(claim)}"
     if differ < pairs:
         text += "; in the others no difference is shown"
     return with_condition(claim, f"{among(claim)}{text} ({confidence_clause(claim)})")
@@ -602,7 +596,7 @@ def _nearby(noise: claims.NoiseOf, radius: str) -> str:
 
 def is_right(claim: claims.CertifiedAccuracy) -> tuple[str, str]:
     """What a smoothed model does on inputs, as far as labels say it; and that it is shown to."""
-    if claim.kept is Height.LABELS_KEPT:
+    if claim.kept is claims.Height.LABELS_KEPT:
         same = "the class of the model's clean answer on"
         return f"gives {same}", f"is shown to give {same}"
     return "is right on", "is shown to be right on"
@@ -612,7 +606,7 @@ def is_right(claim: claims.CertifiedAccuracy) -> tuple[str, str]:
 def _(claim: claims.CertifiedAccuracy) -> str:
     around, model, inputs = claim.interval or UNIT, smoothed(claim), scope_phrase(claim)
     does, shown = is_right(claim)
-    if claim.about.of is About.THESE:
+    if claim.about.of is claims.About.THESE:
         truly = f"; of {around.low * claim.about.inputs:,.0f} or more that is true"
         truly += bracketed(claim)
         if around.low == 0:
@@ -633,7 +627,7 @@ def _(claim: claims.CertifiedAccuracy) -> str:
 def _(claim: claims.SmoothedRadius) -> str:
     model, around, norm = smoothed(claim), claim.interval, claim.noise.norm
     name = scope_phrase(claim)
-    if claim.about.of is About.INPUT:
+    if claim.about.of is claims.About.INPUT:
         if around is None:
             text = f"it is not shown that {model} gives {name} its class"
             return with_condition(claim, text)
@@ -657,11 +651,11 @@ def clean_clause(clean: int, counted: str) -> str:
     return f"{clean:,} inputs fail when clean and {counted}"
 
 
-def _range(claim: Claim) -> str:
+def _range(claim: claims.Claim) -> str:
     return "not known" if claim.interval is None else radius_range(claim.interval)
 
 
-def _rests_on(claim: Claim) -> str:
+def _rests_on(claim: claims.Claim) -> str:
     """What it rests on, as a remark in brackets."""
     known = remarks(claim)
     return f" ({'; '.join(known)})" if known else ""
@@ -734,14 +728,14 @@ def _curve_statement(claim: claims.CurveSet | claims.CurvePopulation, around: In
     return kept + bracketed(claim, percent_range(around))
 
 
-def levels_of(quantity: CurveQuantity) -> str:
+def levels_of(quantity: claims.CurveQuantity) -> str:
     """All levels of the range, as a noun phrase."""
     unit = f" {quantity.unit}" if quantity.unit else ""
     span = quantity.span
     return f"levels of {quantity.perturbation} from {span.low:g} to {span.high:g}{unit}"
 
 
-def at_level(quantity: CurveQuantity, level: str) -> str:
+def at_level(quantity: claims.CurveQuantity, level: str) -> str:
     """One level, or several, with the name of the perturbation."""
     if " " in quantity.perturbation:
         return f"level {level} of {quantity.perturbation}"
@@ -765,21 +759,21 @@ def _(claim: claims.CasesFailed) -> str:
     text = f"{claim.failed:,} of {case_scope(claim)} failed ({rate})"
     if claim.about.inputs == 1:
         text = f"{case_scope(claim)} {'failed' if claim.failed else 'passed'}"
-    if claim.counted is Outcomes.TRIALS:
+    if claim.counted is claims.Outcomes.TRIALS:
         text = f"{case_scope(claim)} failed in {claim.failed:,} of {claim.trials:,} trials ({rate}"
         text += ")" if claim.about.inputs == 1 else ", averaged over cases)"
     return subject(claim) + with_condition(claim, text + bracketed(claim))
 
 
-def case_scope(claim: Claim) -> str:
+def case_scope(claim: claims.Claim) -> str:
     """The cases that the claim is about, as a noun phrase."""
     scope = claim.about
     match scope.of:
-        case About.CLASS if not scope.name:
+        case claims.About.CLASS if not scope.name:
             return "such cases of every class of these data"
-        case About.CLASS:
+        case claims.About.CLASS:
             return f"such cases of class {scope.name}"
-        case About.THESE:
+        case claims.About.THESE:
             return "this case" if scope.inputs == 1 else f"these {scope.inputs:,} cases"
         case _:
             return "such cases"
@@ -787,13 +781,13 @@ def case_scope(claim: Claim) -> str:
 
 def over_cases(claim: Cases) -> str:
     """Over what the quantity is averaged, after a comma; empty where every case has one trial."""
-    over = ", averaged over cases" if claim.counted is Outcomes.TRIALS else ""
+    over = ", averaged over cases" if claim.counted is claims.Outcomes.TRIALS else ""
     return over_groups(claim) or over
 
 
 def cases_fail(claim: claims.CaseFailure, share: str, cases: str = "") -> str:
     """That such a share fails: of cases, or of their trials."""
     cases = cases or case_scope(claim)
-    if claim.counted is Outcomes.TRIALS:
+    if claim.counted is claims.Outcomes.TRIALS:
         return f"{cases} fail in {share} of their trials{over_cases(claim)}"
     return f"{share} of {cases} fail{over_cases(claim)}"

@@ -170,6 +170,11 @@ def assumption(claim: Claim) -> str:
     return "if " + " and ".join(known) if known else ""
 
 
+def condition_behind(claim: Claim) -> str:
+    """The same after a comma, behind the statement."""
+    return f", {assumption(claim)}" if claim.guarantee.assumptions else ""
+
+
 def sample_condition(claim: Claim) -> str:
     """What the claim assumes of the population, in a few words; empty where it assumes nothing.
 
@@ -255,24 +260,22 @@ def continuation_note(claims: Sequence[Claim]) -> str:
     about = [
         c for c in claims if c.about.of is About.POPULATION and not isinstance(c, ClassesDiffer)
     ]
-    if not about:
+    if not about or any(claim.continues is not Continues.ANYTIME for claim in about):
         return ""
-    if all(claim.continues is Continues.ANYTIME for claim in about):
-        if about[0].about.groups:
-            return (
-                "May be continued: whole groups of the same population, chosen independently of "
-                "the results, may be added, and the claim about the population may be read again "
-                "at the same error. Further inputs of a group that is here already, another seed "
-                "or another selection make another claim."
-            )
-        evenly = about[0].about.sampling is Sampling.STRATIFIED
-        quota = ", equally many of each class," if evenly else ","
+    if about[0].about.groups:
         return (
-            "May be continued: inputs of the same population, chosen independently of the results"
-            f"{quota} may be added, and the claim about the population may be read again at the "
-            "same error. Another seed or another selection is another claim."
+            "May be continued: whole groups of the same population, chosen independently of the "
+            "results, may be added, and the claim about the population may be read again at the "
+            "same error. Further inputs of a group that is here already, another seed or another "
+            "selection make another claim."
         )
-    return ""
+    evenly = about[0].about.sampling is Sampling.STRATIFIED
+    quota = ", equally many of each class," if evenly else ","
+    return (
+        f"May be continued: inputs of the same population, chosen independently of the results"
+        f"{quota} may be added, and the claim about the population may be read again at the same "
+        "error. Another seed or another selection is another claim."
+    )
 
 
 def by_scope(verdicts: Sequence[Claim]) -> tuple[tuple[Claim, ...], list[Claim]]:

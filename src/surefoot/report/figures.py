@@ -91,8 +91,7 @@ def diamonds(base: alt.Chart) -> alt.Chart:
 def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> alt.ChartType:
     """A bar for each kind of input, with its count; `most` is the right end of the axis."""
     kinds = list(counts)
-    rows: list[Row] = [{"kind": kind, "inputs": counts[kind]} for kind in kinds]
-    base = marks(rows)
+    base = marks([{"kind": kind, "inputs": number} for kind, number in counts.items()])
     y = alt.Y("kind:N", sort=kinds, title=None)
     whole = alt.Axis(tickCount=5, format=",d", tickMinStep=1, domain=False, ticks=False)
     scale = alt.Scale(domain=[0, 1.08 * most])
@@ -103,8 +102,7 @@ def bar_chart(counts: dict[str, int], colours: list[str], most: int) -> alt.Char
     )
     text = base.mark_text(align="left", dx=5, color=INK, fontSize=TEXT)
     labels = text.encode(y=y, x=x, text="inputs:Q")
-    chart: alt.LayerChart = bars + labels
-    return chart.properties(width=NARROW, height=alt.Step(34))
+    return alt.layer(bars, labels).properties(width=NARROW, height=alt.Step(34))
 
 
 FIGURE_ENDINGS = (".svg", ".png", ".pdf", ".json")
@@ -145,9 +143,9 @@ def _svg_bundle(chart: alt.ChartType, *_: object, **__: object) -> dict[str, str
     return {"image/svg+xml": svg(chart)}
 
 
-def svg(chart: alt.ChartType, width: int | None = None) -> str:
-    """The chart drawn as SVG, in the style that all figures share; so wide, where that is given."""
-    return drawn(specified(lambda: chart), width)
+def svg(chart: alt.ChartType) -> str:
+    """The chart drawn as SVG, in the style that all figures share."""
+    return drawn(specified(lambda: chart))
 
 
 def specified(draw: Callable[[], alt.ChartType]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from surefoot.report.clauses import (
     over_groups,
     sample_condition,
     scope_phrase,
+    subject,
 )
 from surefoot.report.formatting import (
     at_least,
@@ -78,7 +79,7 @@ class KeyFigure:
 def key_figure(claim: Claim) -> KeyFigure:
     """The number of this claim; "undecided" where it has none."""
     number, interval, meaning = _parts(claim)
-    named = f"{', '.join(claim.names)}: " if claim.names and not isinstance(claim, _PAIRS) else ""
+    named = "" if isinstance(claim, _PAIRS) else subject(claim)
     counts = isinstance(claim, claims.CountKappa)
     nothing_known = claim.interval == UNIT and bool(claim.reason) and not counts
     if isinstance(claim, claims.PublishedKappa):
@@ -320,11 +321,8 @@ class _Known:
 
     def fields(self, name: str) -> dict[str, float]:
         """For JSON."""
-        ends = (
-            {f"{name}_low": self.around.low, f"{name}_high": self.around.high}
-            if self.around
-            else {}
-        )
+        around = self.around
+        ends = {} if around is None else {f"{name}_low": around.low, f"{name}_high": around.high}
         return {name: self.value, **ends}
 
     def figure(self, number: str, around: str, meaning: str) -> KeyFigure:
@@ -360,10 +358,9 @@ class Accuracy:
     def key_figures(self) -> list[KeyFigure]:
         """Perturbed, clean, and the drop."""
         claim, clean, drop = self.claim, self.clean, self.drop
-        named = f"{', '.join(claim.names)}: " if claim.names else ""
-        where = f"{named}accuracy on {scope_phrase(claim)} under {claim.under}{over_groups(claim)}"
-        condition = sample_condition(claim)
-        perturbed = replace(key_figure(claim), meaning=", ".join(filter(None, [where, condition])))
+        where = f"accuracy on {scope_phrase(claim)} under {claim.under}{over_groups(claim)}"
+        meaning = ", ".join(filter(None, [subject(claim) + where, sample_condition(claim)]))
+        perturbed = replace(key_figure(claim), meaning=meaning)
         studied = "" if claim.about.of is About.THESE else " of those studied"
         counted = f"{claim.clean:,} of {claim.about.inputs:,}{studied}, counted"
         within = counted if clean.around is None else percent_range(clean.around)
@@ -397,9 +394,10 @@ def accuracy_of(claims: Iterable[Claim]) -> Accuracy | None:
         apart = Interval(counted - around.high, counted - around.low) if around.width else None
         fallen = _Known(counted - first.value, apart, first.guarantee.error)
         return Accuracy(first, _Known(counted), fallen)
-    same = [one for one in plain if one.names == first.names and one.about == first.about]
     known = {
-        type(c): _Known(c.value, c.interval, c.guarantee.error) for c in same if c.value is not None
+        type(c): _Known(c.value, c.interval, c.guarantee.error)
+        for c in plain
+        if (c.names, c.about) == (first.names, first.about) and c.value is not None
     }
     clean, drop = known.get(CleanAccuracy), known.get(AccuracyDrop)
     if clean is None or drop is None:

@@ -48,7 +48,7 @@ def verdict_sentence(claim: Claim) -> str:
         reason = "; ".join(filter(None, (on_which, reason_words(claim.reason))))
         return with_full_stop(f"UNDECIDED: {names}whether {required}; {reason}")
     holds = required if claim.verdict is Verdict.PASS else refuted
-    condition = f", {clauses.assumption(claim)}" if claim.guarantee.assumptions else ""
+    condition = clauses.condition_behind(claim)
     sides = "" if isinstance(claim, _TWO_SIDED) else "one-sided, "
     confidence = clauses.confidence_clause(claim)
     certain = f" ({sides}{confidence})" if confidence else ""
@@ -116,10 +116,8 @@ def _(claim: claims.MeanSet | claims.MeanPopulation) -> tuple[str, str]:
     fails = f"of the perturbations {clauses.make_fail(claim)} on"
     over = clauses.over_groups(claim)
     if clauses.counts_inputs(claim):
-        fails, over = (
-            "of",
-            f"{clauses.over_groups(claim, ',')} {clauses.fails(claim)[1]} when perturbed",
-        )
+        over = f"{clauses.over_groups(claim, ',')} {clauses.fails(claim)[1]} when perturbed"
+        fails = "of"
     return (
         f"at most {most} {fails} {clauses.scope_phrase(claim)}{over}",
         f"more than {most} {fails} {_some_scope(claim)}{over}",

@@ -13,17 +13,8 @@ from surefoot.core.claims import CaseDifference, Claim, FailureDifference, Verdi
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided, Whole
 from surefoot.records.input_table import clean_kinds
 from surefoot.records.record import CleanLoss, InputRow, Record
+from surefoot.report import formatting
 from surefoot.report.clauses import in_kept, required_number
-from surefoot.report.formatting import (
-    exact_percent,
-    one_in,
-    percent,
-    percent_range,
-    points,
-    points_range,
-    small_probability,
-    variance,
-)
 from surefoot.report.reasons import reason_words
 
 TAIL_HEADINGS = ("fitted", "extrapolated", "variance", "counted", "interval of the counted")
@@ -158,7 +149,7 @@ def verdict_table(
 ) -> Table:
     """What is decided of each class, all together; of equal verdicts in the order given."""
     rows = tuple(
-        (c.about.name, f"{side} {exact_percent(required_number(in_kept(c)))}", outcome)
+        (c.about.name, f"{side} {formatting.exact_percent(required_number(in_kept(c)))}", outcome)
         for verdict, outcome in _OUTCOMES.items()
         for c in claims
         if c.verdict is verdict
@@ -186,8 +177,8 @@ def pair_table(
         better = first if (around.low > 0) is larger_wins else second
         if around.low <= 0 <= around.high:
             better = same if around.low == around.high else "not shown to differ"
-        between = "" if claim.interval is None else points_range(around)
-        rows.append((first, second, points(claim.value or 0.0), between, better))
+        between = "" if claim.interval is None else formatting.points_range(around)
+        rows.append((first, second, formatting.points(claim.value or 0.0), between, better))
     difference, which = headings
     columns = (unit, f"and {unit}", difference, "interval", which)
     return Table(f"Pairs of {unit}s", columns, tuple(rows), 2)
@@ -206,7 +197,7 @@ def quantity_heading(record: Record) -> str:
     """The column of a study's own quantity."""
     kappa = record.study.method.number("kappa")
     if kappa is not None:
-        return f"share decided to fail under at most {one_in(kappa)}"
+        return f"share decided to fail under at most {formatting.one_in(kappa)}"
     if counts_kept(record):
         return "accuracy" if record.study.means_accuracy else "labels kept"
     return "counted failure probability" if record.study.is_tail else "failure probability"
@@ -224,7 +215,9 @@ def claim_cells(claim: Claim | None) -> tuple[str, str]:
         return "", ""
     if claim.interval is None:
         return "undecided", reason_words(claim.reason)
-    return "" if claim.value is None else percent(claim.value), percent_range(claim.interval)
+    return "" if claim.value is None else formatting.percent(claim.value), formatting.percent_range(
+        claim.interval
+    )
 
 
 def mean_cells(record: Record, whole: Whole) -> tuple[str, str]:
@@ -233,7 +226,7 @@ def mean_cells(record: Record, whole: Whole) -> tuple[str, str]:
         case Estimate(value=value, interval=around):
             if not counts_kept(record):
                 value, around = 1 - value, Interval(1 - around.high, 1 - around.low)
-            return percent(value), percent_range(around)
+            return formatting.percent(value), formatting.percent_range(around)
         case ExtrapolatedMean(counted=counted):
             return mean_cells(record, counted)
         case Undecided(counted=Estimate() as counted):
@@ -246,8 +239,11 @@ def tail_cells(record: Record, result: Whole) -> tuple[str, ...]:
     """Five cells: fitted, extrapolated, variance, counted, and its interval."""
     match result:
         case ExtrapolatedMean() as tail:
-            spread = "" if tail.variance is None else variance(tail.variance)
-            share, extrapolated = percent(tail.completeness), small_probability(tail.failure)
+            spread = "" if tail.variance is None else formatting.variance(tail.variance)
+            share, extrapolated = (
+                formatting.percent(tail.completeness),
+                formatting.small_probability(tail.failure),
+            )
             return share, extrapolated, spread, *mean_cells(record, tail)
         case _:
             return "0 %", "none", "", *mean_cells(record, result)

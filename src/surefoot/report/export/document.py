@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from surefoot.core.claims import UNDECIDED_CHOICES, Claim, Verdict
+from surefoot.core.claims import UNDECIDED_CHOICES, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import DocumentOptions
 from surefoot.records.spec import StudySpec
@@ -220,20 +220,16 @@ def _table(run: ExportedRun) -> list[str]:
     note = (
         "The error probability is that of a wrong interval, or of any wrong one of those whose "
         "sentences say that they hold together; it is 0 where the number was proved or counted, "
-        f"not estimated. Intervals are rounded outwards. {_error_of_all(run)}"
+        "not estimated. Intervals are rounded outwards. The "
     )
+    if (total := total_error(run)) >= 1:
+        note += "errors of all statements add up to 1 or more: each is to be read by itself."
+    else:
+        note += (
+            f"probability that any statement of this card is wrong is at most {total:g}, if their "
+            "assumptions hold: their errors add up, and those that hold together count once."
+        )
     return ["\n".join(f"| {' | '.join(row)} |" for row in rows), note]
-
-
-def _error_of_all(run: ExportedRun) -> str:
-    """What is promised of the whole card."""
-    total = total_error(run)
-    if total >= 1:
-        return "The errors of all statements add up to 1 or more: each is to be read by itself."
-    return (
-        f"The probability that any statement of this card is wrong is at most {total:g}, if their "
-        "assumptions hold: their errors add up, and those that hold together count once."
-    )
 
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"
@@ -284,13 +280,10 @@ def _model_card(run: ExportedRun, study: StudySpec, options: DocumentOptions) ->
     limits = [f"Assumption: {one}" for one in assumed]
     limits += [f"Not measured: {line}" for line in not_measured(run)]
     limits += run.view.cautions
+    metrics = [_performance_metric(run, metric) for metric in metrics_of(run.record.claims)]
     return {
         "modelParameters": parameters,
-        "quantitativeAnalysis": {
-            "performanceMetrics": [
-                _performance_metric(run, m) for m in metrics_of(run.record.claims)
-            ]
-        },
+        "quantitativeAnalysis": {"performanceMetrics": metrics},
         "considerations": {"technicalLimitations": [visible(line) for line in limits]},
     }
 
@@ -348,21 +341,14 @@ def requirement_cases(run: ExportedRun) -> list[Case]:
     seconds = run.record.seconds if len(run.verdicts) == 1 else 0.0
     suite = f"surefoot: {run.title}"
     claims = (*run.view.headline, *run.view.claims, *run.record.claims)
-    about = "\n".join((*run.view.cautions, *run.view.subject))
-    return [
-        _case(suite, claim, _message(claim, claims, run.view.urgent), seconds, about)
-        for claim in run.verdicts
-    ]
-
-
-def _message(verdict: Claim, claims: Sequence[Claim], notes: Sequence[str]) -> str:
-    """The verdict, by how much, and without what that must not be read."""
-    return " ".join(filter(None, [sentence(verdict), measured_words(verdict, claims), *notes]))
-
-
-def _case(suite: str, claim: Claim, message: str, seconds: float, about: str) -> Case:
-    verdict = claim.verdict or Verdict.UNDECIDED
-    return Case(suite, required_statement(claim), _OUTCOMES[verdict], message, seconds, about)
+    about, cases = "\n".join((*run.view.cautions, *run.view.subject)), []
+    for claim in run.verdicts:
+        outcome = _OUTCOMES[claim.verdict or Verdict.UNDECIDED]
+        # the verdict, by how much, and without what that must not be read
+        said = [sentence(claim), measured_words(claim, claims), *run.view.urgent]
+        message = " ".join(filter(None, said))
+        cases.append(Case(suite, required_statement(claim), outcome, message, seconds, about))
+    return cases
 
 
 @dataclass(frozen=True)

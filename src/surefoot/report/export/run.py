@@ -81,8 +81,14 @@ class ExportedRun:
 
     def perturbation(self, claim: Claim) -> str:
         """What perturbs the inputs that the claim is about: as it was written, else in words."""
-        own = [self.parts[name] for name in claim.names if name in self.parts] or self.records
-        return "; ".join(dict.fromkeys(map(_perturbation, own)))
+        words = dict[str, None]()
+        for record in [self.parts[n] for n in claim.names if n in self.parts] or self.records:
+            applied = "as in the file"
+            if isinstance(record.spec, StudySpec):
+                written = record.source.perturb if record.source else ""
+                applied = written or record.spec.words.perturbation
+            words[applied] = None
+        return "; ".join(words)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -92,13 +98,6 @@ class ExportedRun:
             head = f"{name}: " if name else ""
             rows += [(f"{head}{key}", value) for key, value in _facts(record)]
         return rows
-
-
-def _perturbation(record: Record) -> str:
-    if not isinstance(record.spec, StudySpec):
-        return "as in the file"
-    written = record.source.perturb if record.source else ""
-    return written or record.spec.words.perturbation
 
 
 def _facts(record: Record) -> list[tuple[str, str]]:
@@ -193,7 +192,8 @@ def metrics_of(claims: Iterable[Claim]) -> list[Metric]:
         elif claim.guarantee.footing is not Footing.NONE and around is not None:
             shown = in_kept(claim)  # as its words have it
             around = shown.interval or around
-            value, low, high = map(_finite, (shown.value, around.low, around.high))
+            numbers = shown.value, around.low, around.high
+            value, low, high = (n if n is None or math.isfinite(n) else None for n in numbers)
             name, number, interval = _words(claim)
             scope = case_scope(claim) if isinstance(claim, Cases) else scope_phrase(claim)
             metrics.append(Metric(claim, name, scope, value, low, high, error, number, interval))
@@ -237,10 +237,6 @@ def _words(claim: Claim) -> tuple[str, str, str]:
             return figure.meaning, number, figure.interval or figure.number
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
 def total_error(run: ExportedRun) -> float:
     """The sum of the errors of all claims and verdicts; those that hold together count once.
 
@@ -259,10 +255,6 @@ def _sum(claims: Iterable[Claim]) -> float:
         together = claim.guarantee.jointly
         these = claim.about.of is About.THESE
         about = (together, claim.kind, claim.names, these) if together else place
-        errors[about] = max(errors.get(about, 0.0), _error(claim))
+        if claim.guarantee.footing is not Footing.NONE or claim.interval is not None:
+            errors[about] = max(errors.get(about, 0.0), claim.guarantee.error)
     return sum(errors.values())
-
-
-def _error(claim: Claim) -> float:
-    promises = claim.guarantee.footing is not Footing.NONE or claim.interval is not None
-    return claim.guarantee.error if promises else 0.0

@@ -9,15 +9,7 @@ from importlib import import_module
 from pathlib import PurePath
 
 from surefoot.catalogue.methods import METHODS
-from surefoot.core.claims import (
-    AccuracyPopulation,
-    Best,
-    CaseFailure,
-    Claim,
-    CleanAccuracy,
-    MeanPopulation,
-    QuantileDifference,
-)
+from surefoot.core import claims
 from surefoot.errors import InvalidArgument
 from surefoot.records.record import Curves, Record
 from surefoot.records.spec import BracketFileSpec, StudySpec
@@ -141,7 +133,11 @@ def code_block(text: str, language: str = "") -> str:
 _DIGITS = 12
 """Characters of a digest: as many as name a run everywhere else."""
 _INTERVAL_ALONE = (
-    MeanPopulation | AccuracyPopulation | CleanAccuracy | CaseFailure | QuantileDifference
+    claims.MeanPopulation
+    | claims.AccuracyPopulation
+    | claims.CleanAccuracy
+    | claims.CaseFailure
+    | claims.QuantileDifference
 )
 """Kinds whose sentence gives the interval and not the estimate."""
 _NO_ESTIMATE = ("undecided", "no upper end")
@@ -157,8 +153,9 @@ def claim_sentence(run: ExportedRun) -> str:
         )
     claim = run.view.headline[0]
     named = [run.parts[name] for name in claim.names if name in run.parts]
-    records = named if named and not isinstance(claim, Best) else run.records
-    version = run.record.environment.get("surefoot") or _version()
+    records = named if named and not isinstance(claim, claims.Best) else run.records
+    # else of this surefoot, which has just read the file of a run that records none
+    version = run.record.environment.get("surefoot") or import_module("surefoot").__version__
     methods = dict.fromkeys(r.spec.method.kind for r in records if isinstance(r.spec, StudySpec))
     lines = [
         f"With surefoot {version}, {_subject(records)}; {_run(run, records)} gave: {_claim(claim)}",
@@ -169,13 +166,7 @@ def claim_sentence(run: ExportedRun) -> str:
     return "\n\n".join(map(visible, lines)) + "\n"
 
 
-def _version() -> str:
-    """Of this surefoot, which has just read the file of a run that records none."""
-    version: str = import_module("surefoot").__version__
-    return version
-
-
-def _claim(claim: Claim) -> str:
+def _claim(claim: claims.Claim) -> str:
     """The claim's own sentence; the estimate too, where that gives the interval alone."""
     text, estimate = sentence(claim), key_figure(claim).number
     if not isinstance(claim, _INTERVAL_ALONE) or claim.value is None or estimate in _NO_ESTIMATE:

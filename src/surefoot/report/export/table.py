@@ -13,7 +13,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.options import DocumentOptions
 from surefoot.report.export.run import ExportedRun, metrics_of
 from surefoot.report.sentences import required_statement, sentence
-from surefoot.report.tables import CellNumbers, Table
+from surefoot.report.tables import Table
 from surefoot.report.view import View
 from surefoot.system.text import escape_all_controls, escape_controls
 
@@ -51,10 +51,8 @@ def _numbers(cell: str) -> _Numbers | None:
     found = _CELL.fullmatch(cell)
     if found is None:
         return None
-    low, high = (
-        Decimal(text.replace(",", "").replace("−", "-"))
-        for text in (found["low"], found["high"] or found["low"])
-    )
+    ends = found["low"], found["high"] or found["low"]
+    low, high = (Decimal(text.replace(",", "").replace("−", "-")) for text in ends)
     return _Numbers(low, high, found["unit"] or "")
 
 
@@ -144,7 +142,16 @@ def _csv_columns(
     heading, within = table.headings[place], table.numbers
     several = [within.get((row, place)) for row in range(len(cells))]
     if any(one is not None and one.half for one in several):
-        return _columns_of_cells(heading, several, intervals)
+        # the levels where they are in the cells, the numbers, and the ends of their intervals
+        parts = {"value": heading, "low": f"{heading} low", "high": f"{heading} high"}
+        if intervals == INTERVALS[1]:
+            parts = {"value": heading, "half": f"{heading} ±"}
+        if any(one is not None and one.level for one in several):
+            parts = {"level": f"{heading} level", **parts}
+        return [
+            (title, *("" if one is None else str(getattr(one, part)) for one in several))
+            for part, title in parts.items()
+        ]
     known = [_numbers(cell) for cell in cells if cell]
     read = [one for one in known if one is not None]
     units = {one.unit for one in read}
@@ -159,23 +166,6 @@ def _csv_columns(
     if lows == highs:
         return [(named, *lows)]
     return [(f"{named} low", *lows), (f"{named} high", *highs)]
-
-
-def _columns_of_cells(
-    heading: str, cells: Sequence[CellNumbers | None], intervals: str | None
-) -> list[tuple[str, ...]]:
-    """The levels where they are in the cells, the numbers, and the ends of their intervals."""
-    named = {"level": f"{heading} level", "value": heading, "half": f"{heading} ±"}
-    parts = ["value", *(["half"] if intervals == INTERVALS[1] else ["low", "high"])]
-    if any(one is not None and one.level for one in cells):
-        parts = ["level", *parts]
-    return [
-        (
-            named.get(part, f"{heading} {part}"),
-            *("" if one is None else str(getattr(one, part)) for one in cells),
-        )
-        for part in parts
-    ]
 
 
 def latex_table(run: ExportedRun, options: DocumentOptions) -> str:

@@ -10,20 +10,9 @@ from surefoot.core.claims import Best, Claim, FailureDifference
 from surefoot.core.results import Estimate, ExtrapolatedMean, Interval, Undecided
 from surefoot.population import sound
 from surefoot.records.record import Comparison, Member, Record, models_under
-from surefoot.report import alt
+from surefoot.report import alt, figures, tables
 from surefoot.report.claim_sentences import quality
 from surefoot.report.clauses import capitalised, confidence_clause, continuation_note
-from surefoot.report.figures import (
-    STEADY,
-    WEAK,
-    WIDTH,
-    Row,
-    diamonds,
-    interval_chart,
-    legend_above,
-    marks,
-    number,
-)
 from surefoot.report.formatting import (
     confidence,
     file_name,
@@ -35,16 +24,6 @@ from surefoot.report.formatting import (
 )
 from surefoot.report.provenance import page_title, preflight_cautions, shared_cautions
 from surefoot.report.reasons import reason_words
-from surefoot.report.tables import (
-    TAIL_HEADINGS,
-    Table,
-    counts_kept,
-    loss_cell,
-    mean_cells,
-    pair_table,
-    quantity_heading,
-    tail_cells,
-)
 from surefoot.report.view import Caution, Figure, Section, View
 from surefoot.report.views import attack
 
@@ -57,69 +36,65 @@ _IN_WORDS = 12
 def comparison_chart(record: Record, comparison: Comparison) -> alt.ChartType:
     """Models below each other, the most robust on top, or the quantity against the level."""
     points = _points_of(record, comparison)
-    title = f"{quantity_heading(record)} (%)"
+    title = f"{tables.quantity_heading(record)} (%)"
     if comparison.along != "level":
-        return interval_chart(points, "name", title, alt.Scale(zero=False), 26)
+        return figures.interval_chart(points, "name", title, alt.Scale(zero=False), 26)
     return _levels(points, title)
 
 
-def _points_of(record: Record, comparison: Comparison) -> list[Row]:
+def _points_of(record: Record, comparison: Comparison) -> list[figures.Row]:
     """Failure probabilities, or accuracies or robust shares where these are meant; in percent."""
-    shares = counts_kept(record)
+    shares = tables.counts_kept(record)
 
     def percent(kept: float) -> float:
         return 100 * (kept if shares else 1 - kept)
 
-    return [
-        {
-            "name": m.name,
-            "level": m.level,
-            "value": percent(estimate.value),
-            "low": min(percent(estimate.interval.low), percent(estimate.interval.high)),
-            "high": max(percent(estimate.interval.low), percent(estimate.interval.high)),
-            "extrapolated": 100 * m.whole.failure
-            if isinstance(m.whole, ExtrapolatedMean)
-            else None,
-        }
-        for m in comparison.members
-        if m.whole is not None and isinstance(estimate := sound(m.whole), Estimate)
-    ]
+    rows = list[figures.Row]()
+    for m in comparison.members:
+        if m.whole is not None and isinstance(estimate := sound(m.whole), Estimate):
+            around = estimate.interval
+            low, high = sorted((percent(around.low), percent(around.high)))
+            beyond = 100 * m.whole.failure if isinstance(m.whole, ExtrapolatedMean) else None
+            row = {"value": percent(estimate.value), "low": low, "high": high}
+            rows.append({"name": m.name, "level": m.level, **row, "extrapolated": beyond})
+    return rows
 
 
 def describe_comparison(record: Record, comparison: Comparison) -> str:
     """Every model or level with its value and interval."""
     rows = _points_of(record, comparison)
-    words = [
-        f"{row['name'] if comparison.along != 'level' else four_digits(number(row, 'level'))}: "
-        f"{percent(number(row, 'value') / 100)} "
-        f"({percent_range(Interval(number(row, 'low') / 100, number(row, 'high') / 100))})"
-        for row in rows[:_IN_WORDS]
-    ]
+    words = []
+    for row in rows[:_IN_WORDS]:
+        level, *shares = (figures.number(row, name) for name in ("level", "value", "low", "high"))
+        name = four_digits(level) if comparison.along == "level" else row["name"]
+        value, low, high = (share / 100 for share in shares)
+        words.append(f"{name}: {percent(value)} ({percent_range(Interval(low, high))})")
     more = len(rows) - _IN_WORDS
     words += [f"{more} more"] if more > 0 else []
     what = f"by {comparison.along}"
-    return f"{quantity_heading(record).capitalize()} {what}: {'; '.join(words)}."
+    return f"{tables.quantity_heading(record).capitalize()} {what}: {'; '.join(words)}."
 
 
-def _levels(points: Sequence[Row], title: str) -> alt.LayerChart:
+def _levels(points: Sequence[figures.Row], title: str) -> alt.LayerChart:
     """The quantity against the level, with its intervals; what is extrapolated is dashed."""
     dashed = any(p["extrapolated"] is not None for p in points)
-    base = marks(points)
+    base = figures.marks(points)
     x = alt.X("level:Q", title="level of the perturbation")
-    most = max((number(p, "high") for p in points), default=100.0)
+    most = max((figures.number(p, "high") for p in points), default=100.0)
     scale = alt.Scale(domain=[0, min(100.0, 10 * math.ceil(most / 10))], nice=False)
     y = alt.Y("low:Q", title=title, scale=scale)
-    bars = base.mark_rule(strokeWidth=4, color=STEADY, opacity=0.35).encode(x=x, y=y, y2="high:Q")
+    bars = base.mark_rule(strokeWidth=4, color=figures.STEADY, opacity=0.35).encode(
+        x=x, y=y, y2="high:Q"
+    )
     names = [f"{'counted' if dashed else 'estimated'}, with its interval at each level"]
     names += ["extrapolated, without any guarantee"] * dashed
-    legend = legend_above(labelLimit=300, symbolSize=300, columns=1)
-    shade = alt.Scale(domain=names, range=[STEADY, WEAK][: len(names)])
+    legend = figures.legend_above(labelLimit=300, symbolSize=300, columns=1)
+    shade = alt.Scale(domain=names, range=[figures.STEADY, figures.WEAK][: len(names)])
     dash = alt.Scale(domain=names, range=[[1, 0], [5, 4]][: len(names)])
 
     def line(column: str, name: str) -> alt.Chart:
-        named = base.transform_filter(f"datum.{column} != null").transform_calculate(
-            what=f"'{name}'"
-        )
+        shown = base.transform_filter(f"datum.{column} != null")
+        named = shown.transform_calculate(what=f"'{name}'")
         drawn: alt.Chart = named.mark_line(strokeWidth=1.5).encode(
             x=x,
             y=f"{column}:Q",
@@ -128,14 +103,16 @@ def _levels(points: Sequence[Row], title: str) -> alt.LayerChart:
         )
         return drawn
 
-    dots = base.mark_circle(size=60, color=STEADY, opacity=1).encode(x=x, y="value:Q")
+    dots = base.mark_circle(size=60, color=figures.STEADY, opacity=1).encode(x=x, y="value:Q")
     layers: alt.LayerChart = bars + line("value", names[0]) + dots
     if dashed:
-        layers += line("extrapolated", names[1]) + diamonds(base).encode(x=x, y="extrapolated:Q")
-    return layers.properties(width=WIDTH, height=240)
+        layers += line("extrapolated", names[1]) + figures.diamonds(base).encode(
+            x=x, y="extrapolated:Q"
+        )
+    return layers.properties(width=figures.WIDTH, height=240)
 
 
-def _table_of_perturbed(record: Record, comparison: Comparison) -> Table:
+def _table_of_perturbed(record: Record, comparison: Comparison) -> tables.Table:
     """A row for each model, a column for each perturbation, each cell with its interval."""
     split, tail = models_under({m.name: m for m in comparison.members}), record.study.is_tail
     first = next(iter(split.values()))
@@ -146,15 +123,17 @@ def _table_of_perturbed(record: Record, comparison: Comparison) -> Table:
         for own in split.values():
             whole = own[model].whole
             value, *more = (
-                () if whole is None else (tail_cells if tail else mean_cells)(record, whole)
+                ()
+                if whole is None
+                else (tables.tail_cells if tail else tables.mean_cells)(record, whole)
             )
             cells.append(f"{value} ({more[-1]})")
         rows.append((model, *([] if clean is None else [percent(clean)]), *cells))
     counted = [] if next(iter(first.values())).accuracy is None else ["clean accuracy, counted"]
     claim = next(c for c in record.claims if not isinstance(c, Best | FailureDifference))
     note = with_full_stop(capitalised(confidence_clause(claim)))
-    title = f"{capitalised(quantity_heading(record))} by model and perturbation"
-    return Table(title, ("model", *counted, *split), tuple(rows), 1, note)
+    title = f"{capitalised(tables.quantity_heading(record))} by model and perturbation"
+    return tables.Table(title, ("model", *counted, *split), tuple(rows), 1, note)
 
 
 def _kept(member: Member) -> float:
@@ -162,7 +141,7 @@ def _kept(member: Member) -> float:
     return whole.value if isinstance(whole, Estimate) else 0.0
 
 
-def member_table(record: Record, comparison: Comparison) -> Table:
+def member_table(record: Record, comparison: Comparison) -> tables.Table:
     """A row for each model or level."""
     if comparison.along == "perturbed model":
         return _table_of_perturbed(record, comparison)
@@ -172,29 +151,32 @@ def member_table(record: Record, comparison: Comparison) -> Table:
         "clean accuracy": lambda m: (
             percent(m.accuracy) if models and m.accuracy is not None else ""
         ),
-        "clean loss": lambda m: loss_cell(m.loss) if models else "",
+        "clean loss": lambda m: tables.loss_cell(m.loss) if models else "",
         attack.attack_heading(attacks.values()): lambda m: attack.attack_cell(m.attack),
         "reference": lambda m: "" if m.reference is None else f"{m.reference:g}",
     }
     shown = {name: cell for name, cell in columns.items() if any(map(cell, comparison.members))}
     shown |= {"rank": _rank} if models else {}
-    quantity = TAIL_HEADINGS if tail else (quantity_heading(record), "interval")
+    quantity = tables.TAIL_HEADINGS if tail else (tables.quantity_heading(record), "interval")
     headings, rows = (comparison.along, *quantity, *shown), []
     for m in comparison.members:
-        cells = () if m.whole is None else (tail_cells if tail else mean_cells)(record, m.whole)
+        cells = (
+            ()
+            if m.whole is None
+            else (tables.tail_cells if tail else tables.mean_cells)(record, m.whole)
+        )
         rows.append((m.name, *cells, *(cell(m) for cell in shown.values())))
     title = "Ranking" if models else "Results by level"
     claim = next((c for c in record.claims if not isinstance(c, Best | FailureDifference)), None)
     lines = [] if claim is None else [with_full_stop(capitalised(confidence_clause(claim)))]
     note = " ".join([*lines, *attack.attack_notes(attacks)])
-    return Table(title, headings, tuple(rows), 1, note)
+    return tables.Table(title, headings, tuple(rows), 1, note)
 
 
 def _rank(member: Member) -> str:
     if member.rank is None:
         return ""
-    best, worst = member.rank.best, member.rank.worst
-    return str(best) if best == worst else f"{best} to {worst}"
+    return " to ".join(dict.fromkeys((str(member.rank.best), str(member.rank.worst))))
 
 
 def _pairs(record: Record) -> tuple[FailureDifference, ...]:
@@ -349,10 +331,10 @@ def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
     sections = [Section("members", table.title, (), (figure,), table)]
     if claims := _pairs(record):
         shares, kept = claims[0].kappa is not None, claims[0].kept is not None
-        height = "robust share" if shares else quantity_heading(record)
+        height = "robust share" if shares else tables.quantity_heading(record)
         difference = f"{height}, difference" if shares or kept else "fails more"
         headings = (f"{difference} (points)", f"more {quality(claims[0])}")
-        pairs = pair_table(
+        pairs = tables.pair_table(
             claims, "model", headings, same="the same model", larger_wins=shares or kept
         )
         sections.append(Section("pairs", pairs.title, table=pairs))

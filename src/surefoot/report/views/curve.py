@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from surefoot.core.assumptions import CurveShape
 from surefoot.core.claims import About, Claim, CurvePopulation, Randomness
@@ -16,6 +16,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.record import CurveRow, Curves, Record, Strip
 from surefoot.report import alt
 from surefoot.report.clauses import (
+    capitalised,
     class_word,
     continuation_note,
     curve_quantity,
@@ -64,11 +65,6 @@ _MOST_LABELS = 4
 _FIGURES = 0.42
 """Share of the width that the figures of a crossing need."""
 _SUBTITLE = "Shade: what the curve can do between the levels, if what is assumed is true"
-
-
-def curve_figures(records: Mapping[str, Record]) -> dict[str, Callable[[], alt.ChartType]]:
-    """How to draw a figure for each perturbation, by its name, with every curve of it."""
-    return {title: partial(_chart, group) for title, group in grouped(records).items()}
 
 
 def curves_chart(records: Mapping[str, Record]) -> alt.ChartType:
@@ -153,24 +149,13 @@ def _height_axis(record: Record, channel: str) -> alt.Y:
 
 def _between(curves: Mapping[str, Curve], axes: _Axes) -> list[alt.Chart]:
     """Where each curve can be: from level to level, or at the levels alone, then paler."""
-    shaded = {name: curve for name, curve in curves.items() if curve.between}
-    boxes: list[Row] = [
-        {
-            "name": name,
-            "level": gap.low,
-            "to": gap.high,
-            "low": 100 * min(max(gap.lowest, 0.0), 1.0),
-            "high": 100 * min(max(gap.highest, 0.0), 1.0),
-        }
-        for name, curve in shaded.items()
-        for gap in curve.between
-    ]
-    ends = [
-        row
-        for name, curve in curves.items()
-        if name not in shaded
-        for row in curve_rows(name, curve)
-    ]
+    boxes, ends = list[Row](), list[Row]()
+    for name, curve in curves.items():
+        for gap in curve.between:
+            low, high = (100 * min(max(end, 0.0), 1.0) for end in (gap.lowest, gap.highest))
+            here = {"level": gap.low, "to": gap.high, "low": low, "high": high}
+            boxes.append({"name": name, **here})
+        ends += [] if curve.between else curve_rows(name, curve)
     strong, pale = (0.2, 0.12) if len(curves) == 1 else (0.12, 0.07)
     x, y, colour = axes.x, axes.low, axes.colour
     band, joined = marks(boxes).mark_rect(opacity=strong), marks(ends).mark_area(opacity=pale)
@@ -223,17 +208,11 @@ def _crossing_row(name: str, threshold: float, crossing: Crossing, span: Interva
     """A crossing; its figures stand where the curve is not: above and outwards, if they fit."""
     share = (crossing.level - span.low) / span.width
     above = share < 1 - _FIGURES if crossing.falls else share > _FIGURES
-    right = above == crossing.falls
-    return {
-        "name": name,
-        "level": crossing.interval.low,
-        "to": crossing.interval.high,
-        "at": crossing.level,
-        "value": 100 * threshold,
-        "right": right,
-        "above": above,
-        "text": f"{four_digits(crossing.level)} ({radius_range(crossing.interval)})",
-    }
+    around, text = crossing.interval, four_digits(crossing.level)
+    levels = {"level": around.low, "to": around.high, "at": crossing.level}
+    room = {"right": above == crossing.falls, "above": above}
+    text = f"{text} ({radius_range(around)})"
+    return {"name": name, **levels, "value": 100 * threshold, **room, "text": text}
 
 
 def _crossings(rows: list[Row], axes: _Axes, *, alone: bool) -> list[alt.Chart]:
@@ -264,17 +243,12 @@ def _crossings(rows: list[Row], axes: _Axes, *, alone: bool) -> list[alt.Chart]:
 def curve_rows(name: str, curve: Curve) -> list[Row]:
     """The rows of a curve; `firm` are those that bound what it can do between the levels."""
     ends = {end for gap in curve.between for end in (gap.low, gap.high)}
-    return [
-        {
-            "name": name,
-            "level": p.level,
-            "value": 100 * p.value,
-            "low": 100 * p.interval.low,
-            "high": 100 * p.interval.high,
-            "firm": not ends or p.level in ends,
-        }
-        for p in curve.points
-    ]
+    rows = list[Row]()
+    for p in curve.points:
+        value, low, high = (100 * share for share in (p.value, p.interval.low, p.interval.high))
+        row: Row = {"name": name, "level": p.level, "value": value, "low": low, "high": high}
+        rows.append({**row, "firm": not ends or p.level in ends})
+    return rows
 
 
 _WEAKEST = 3
@@ -375,11 +349,15 @@ def describe_curves(records: Mapping[str, Record]) -> str:
 
 def describe_classes(curves: Curves) -> str:
     """The weakest and the strongest class at the highest level."""
-    ends = [(row.name, _last(row.curve)) for row in weakest_classes(curves) if row.curve.points]
+    at_end = attrgetter("level")
+    ends = [
+        (row.name, max(row.curve.points, key=at_end).value)
+        for row in weakest_classes(curves)
+        if row.curve.points
+    ]
     if not ends:
         return "No level was evaluated."
-    low_name, low = min(ends, key=itemgetter(1))
-    high_name, high = max(ends, key=itemgetter(1))
+    (low_name, low), (high_name, high) = (f(ends, key=itemgetter(1)) for f in (min, max))
     return (
         f"Curves of {len(curves.classes):,} classes and of all inputs. At the highest level they "
         f"lie between {percent(low)} ({low_name}) and {percent(high)} ({high_name})."
@@ -407,10 +385,6 @@ def _describe(name: str, quantity: str, curve: Curve) -> str:
                 f"({radius_range(crossing.interval)})."
             )
     return line
-
-
-def _last(curve: Curve) -> float:
-    return max(curve.points, key=lambda point: point.level).value
 
 
 _MOST = 3
@@ -480,11 +454,6 @@ _FIXED = (
 )
 
 
-def curves_of(records: Mapping[str, Record]) -> dict[str, Curves]:
-    """The curves of each record, by its name."""
-    return {n: r.details for n, r in records.items() if isinstance(r.details, Curves)}
-
-
 def view(
     record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
 ) -> View:
@@ -492,12 +461,14 @@ def view(
 
     Where methods are compared, the claims of the first one are the headline.
     """
-    curves = curves_of(parts)
+    curves = {n: r.details for n, r in parts.items() if isinstance(r.details, Curves)}
     shown = [c for c in record.claims if c.about.of is not About.CLASS]
     methods = {name: part.study.method.kind for name, part in parts.items()}
     first = next(iter(methods.values()))
     others = {name for name, method in methods.items() if method != first}
     sections = _sections(parts, curves)
+    # how well each run checks what its claims assume
+    powers = {name: _power(parts[name], one.curve) for name, one in curves.items()}
     return View(
         title=page_title(parts, [_levels(parts[n], one.curve) for n, one in curves.items()]),
         headline=tuple(c for c in shown if not others.intersection(c.names)),
@@ -507,7 +478,7 @@ def view(
         claims=tuple(c for c in shown if others.intersection(c.names)),
         verdicts=verdicts,
         facts=tuple(_facts(parts, curves)),
-        assumptions=tuple(_powers(parts, curves)),
+        assumptions=tuple(f"{n}: {power}" if n else power for n, power in powers.items() if power),
         sections=sections,
         answer=sections[0].table if len(parts) > 1 else None,
         command=command,
@@ -600,12 +571,6 @@ def _facts(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[st
     return list(dict.fromkeys(lines))
 
 
-def _powers(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list[str]:
-    """How well each run checks what its claims assume."""
-    powers = {name: _power(parts[name], one.curve) for name, one in curves.items()}
-    return [f"{name}: {power}" if name else power for name, power in powers.items() if power]
-
-
 def _power(record: Record, curve: Curve) -> str:
     """How often a rise would be noticed, where the perturbation draws; else empty."""
     shapes = [a for a in record.claims[0].guarantee.assumptions if isinstance(a, CurveShape)]
@@ -636,25 +601,15 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
     table = Table("Robustness curve", headings, tuple(rows), 1, note)
     shaded = [bool(one.curve.between) for one in curves.values()]
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
-    parts_of_caption = {
-        _DOTS: True,
-        _SHADE: any(shaded),
-        _LEVELS: not all(shaded),
-        _CHECKS: any(shaded),
-        _CROSSING: crossed,
-    }
-    caption = " ".join(text for text, shown in parts_of_caption.items() if shown)
-    groups, drawings = grouped(parts), curve_figures(parts)
-    alone = len(drawings) == 1
-    drawn = tuple(
-        Figure(
-            draw,
-            f"{title[0].upper()}{title[1:]}. {caption}" if alone else title,
-            description=describe_curves(groups[title]),
-        )
-        for title, draw in drawings.items()
-    )
-    sections = [Section("curves", table.title, () if alone else (caption,), drawn, table)]
+    marked = [_DOTS, *[_SHADE] * any(shaded), *[_LEVELS] * (not all(shaded))]
+    caption = " ".join([*marked, *[_CHECKS] * any(shaded), *[_CROSSING] * crossed])
+    groups, drawn = grouped(parts), list[Figure]()
+    alone = len(groups) == 1
+    for title, group in groups.items():
+        words = f"{capitalised(title)}. {caption}" if alone else title
+        drawn.append(Figure(partial(_chart, group), words, description=describe_curves(group)))
+    lines = () if alone else (caption,)
+    sections = [Section("curves", table.title, lines, tuple(drawn), table)]
     strips = tuple(
         _strip(name, one.strip, "class" if parts[name].study.model.classes else "output")
         for name, one in curves.items()
@@ -685,29 +640,21 @@ def _classes(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> Secti
     threshold = ("threshold",) if several else ()
     headings = (word, "inputs", *threshold, *findings_headings(parts))
     table = Table(f"Results by {word}", headings, rows, 1, note)
-    drawn = tuple(
-        Figure(
-            partial(class_chart, parts[name], one),
-            f"{name}. {class_caption(one)}" if name else class_caption(one),
-            description=describe_classes(one),
-        )
-        for name, one in curves.items()
-        if one.classes
-    )
-    return Section("classes", table.title, (), drawn, table)
+    drawn = []
+    for name, one in curves.items():
+        if one.classes:
+            words = f"{name}. {class_caption(one)}" if name else class_caption(one)
+            draw = partial(class_chart, parts[name], one)
+            drawn.append(Figure(draw, words, description=describe_classes(one)))
+    return Section("classes", table.title, (), tuple(drawn), table)
 
 
 def _strip(name: str, strip: Strip, what: str) -> tuple[str, tuple[LabelledImage, ...]]:
     truth = f", true {what} {strip.true_class}" if strip.true_class else ""
     head = f"{name}: " if name else ""
-    frames = tuple(
-        LabelledImage(
-            f.image,
-            f"{strip.id} at level {four_digits(f.level)}{'' if f.kept else ', failed'}",
-            f"level {four_digits(f.level)} ",
-            f.label,
-            not f.kept,
-        )
-        for f in strip.frames
-    )
-    return f"{head}{strip.id}{truth}", frames
+    frames = []
+    for f in strip.frames:
+        at, failed = f"level {four_digits(f.level)}", ", failed" * (not f.kept)
+        text = f"{strip.id} at {at}{failed}"
+        frames.append(LabelledImage(f.image, text, f"{at} ", f.label, not f.kept))
+    return f"{head}{strip.id}{truth}", tuple(frames)

@@ -118,15 +118,12 @@ def _costs(design: Design) -> alt.ChartType:
     shade = alt.Scale(domain=names, range=[WEAK, QUIET, STEADY, INK])
     dash = alt.Scale(domain=names, range=[[1, 0], [1, 0], [1, 0], [4, 3]])
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolSize=250)
-    lines: alt.Chart = (
-        marks(rows)
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("p:Q", title="true probability of being kept, p", axis=alt.Axis(tickCount=5)),
-            y=alt.Y("trials:Q", title="expected trials", axis=alt.Axis(format=",d", tickMinStep=1)),
-            color=alt.Color("what:N", scale=shade, legend=legend),
-            strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
-        )
+    lines: alt.Chart = marks(rows).mark_line(strokeWidth=2)
+    lines = lines.encode(
+        x=alt.X("p:Q", title="true probability of being kept, p", axis=alt.Axis(tickCount=5)),
+        y=alt.Y("trials:Q", title="expected trials", axis=alt.Axis(format=",d", tickMinStep=1)),
+        color=alt.Color("what:N", scale=shade, legend=legend),
+        strokeDash=alt.StrokeDash("what:N", scale=dash, legend=legend),
     )
     return lines.properties(title=_title("What it costs"), **_PANEL)
 
@@ -145,12 +142,10 @@ def _title(text: str) -> alt.TitleParams:
 def design_sentences(design: Design) -> tuple[str, ...]:
     """The number of trials, the guarantee, the looks, and what is proved."""
     first, last = design.looks[0], design.looks[-1]
-    trials = f"{last:,} trials" if first == last else f"{first:,} to {last:,} trials"
-    looks = (
-        f"One look, at {last:,} trials"
-        if first == last
-        else f"{len(design.looks)} looks, from {first:,} to {last:,} trials"
-    )
+    trials, looks = f"{last:,} trials", f"One look, at {last:,} trials"
+    if first < last:
+        trials = f"{first:,} to {last:,} trials"
+        looks = f"{len(design.looks)} looks, from {trials}"
     return (
         f"{trials} (confidence {confidence(design.error)}): what the estimate of an input takes.",
         f"An estimate within {design.width:g} of the truth, whatever the truth is "

@@ -100,24 +100,21 @@ def radii_chart(records: Mapping[str, Record]) -> alt.ChartType:
     base = marks(quantiles)
     level = base.mark_rule(strokeDash=[5, 4], color=QUIET).encode(y=y)
     span = base.mark_rule(strokeWidth=6, opacity=0.45).encode(x=x, x2="to:Q", y=y, color=colour)
-    dot = base.mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke=INK).encode(
-        x="at:Q", y=y, color=colour
-    )
-    chart: alt.LayerChart = level + lines + span + dot
-    return chart.properties(width=WIDTH, height=260)
+    dot = base.mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke=INK)
+    layers = level, lines, span, dot.encode(x="at:Q", y=y, color=colour)
+    return alt.layer(*layers).properties(width=WIDTH, height=260)
 
 
 def _steps(name: str, record: Record, ends: Sequence[str], *, left: bool) -> list[Row]:
     """How many are refuted within a radius, and how many not proved there; or the share `left`."""
-    brackets = [b for _, b in tables.brackets_of(record)]
-    n, rows = len(brackets), list[Row]()
+    rows, brackets = list[Row](), [b for _, b in tables.brackets_of(record)]
     most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
     for end in ends:
         radii = (b.low if "proved" in end else b.high for b in brackets)
         at = sorted(x for x in radii if math.isfinite(x))
         for i, radius in enumerate([0.0, *at, *([most] if left else [])]):
             passed = min(i, len(at))
-            share = 100 * (n - passed if left else passed) / n
+            share = 100 * (len(brackets) - passed if left else passed) / len(brackets)
             rows.append({"name": name or "inputs", "end": end, "radius": radius, "share": share})
     return rows
 
@@ -152,20 +149,12 @@ def times_chart(record: Record) -> alt.ChartType:
         for _, b in tables.brackets_of(record)
         if b.seconds is not None
     ]  # fmt: skip
-    chart = (
-        marks(rows)
-        .mark_circle(size=36, opacity=0.8)
-        .encode(
-            x=alt.X("radius:Q", title=f"proved {norm_in(record)} radius"),
-            y=alt.Y("seconds:Q", title=clock, scale=alt.Scale(type="log")),
-            color=alt.Color(
-                "kind:N",
-                scale=alt.Scale(domain=kinds, range=[STEADY, WEAK]),
-                legend=legend_above(symbolOpacity=1),
-            ),
-        )
-    )
-    timed: alt.ChartType = chart.properties(width=WIDTH, height=180)
+    x = alt.X("radius:Q", title=f"proved {norm_in(record)} radius")
+    y = alt.Y("seconds:Q", title=clock, scale=alt.Scale(type="log"))
+    shade = alt.Scale(domain=kinds, range=[STEADY, WEAK])
+    colour = alt.Color("kind:N", scale=shade, legend=legend_above(symbolOpacity=1))
+    dots = marks(rows).mark_circle(size=36, opacity=0.8).encode(x=x, y=y, color=colour)
+    timed: alt.ChartType = dots.properties(width=WIDTH, height=180)
     return timed
 
 
@@ -313,14 +302,10 @@ def view(
 ) -> View:
     """The headline is the quantile of each network; then pairs of networks."""
     in_tables = tables.AtRadius | tables.Means if len(parts) > 1 else ()
-    whole = sorted(
-        (
-            c
-            for c in record.claims
-            if c.about.of is not claims.About.CLASS and not isinstance(c, in_tables)
-        ),
-        key=lambda c: c.about.of is claims.About.POPULATION,  # so that an assumption is said once
-    )
+    shown = (c for c in record.claims if not isinstance(c, in_tables))
+    whole = [c for c in shown if c.about.of is not claims.About.CLASS]
+    # so that an assumption is said once
+    whole.sort(key=lambda c: c.about.of is claims.About.POPULATION)
     return View(
         title=page_title(parts, [f"any {norm_in(record)} perturbation"]),
         headline=tuple(c for c in whole if isinstance(c, claims.RadiusQuantile)),
@@ -383,8 +368,7 @@ def _cautions(records: Mapping[str, Record]) -> tuple[Caution, ...]:
         for row, bracket in tables.brackets_of(record)
         if bracket.contradicted
     ]
-    stopped = {name: part for name, part in records.items() if part.stopped_early}
-    lines += [Caution(stopped_note(name, part)) for name, part in stopped.items()]
+    lines += [Caution(stopped_note(n, part)) for n, part in records.items() if part.stopped_early]
     lines += [line for name, part in records.items() for line in preflight_cautions(part, name)]
     return tuple(dict.fromkeys(lines))
 
@@ -393,12 +377,10 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
     """What is proved and by whom; once where it is the same for all networks."""
     each = {name: _facts_of(record) for name, record in records.items()}
     shared = [line for line in next(iter(each.values())) if all(line in of for of in each.values())]
-    own = [
-        f"{name}: {line}" for name, lines in each.items() for line in lines if line not in shared
-    ]
-    pooled = any(r.claims[0].about.networks for r in records.values())
-    groups = any(r.claims[0].about.groups for r in records.values())
-    if len(records) > 1 and groups and not pooled:
+    own = [f"{n}: {line}" for n, lines in each.items() for line in lines if line not in shared]
+    about = [record.claims[0].about for record in records.values()]
+    grouped = any(one.groups for one in about) and not any(one.networks for one in about)
+    if len(records) > 1 and grouped:
         shared.append(
             "The quantiles of two networks are not compared: that test takes inputs for "
             "independent, and these are in groups."

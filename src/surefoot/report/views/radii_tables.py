@@ -134,15 +134,12 @@ def class_table(record: Record) -> Table | None:
         return None
     word = class_word(*claims)
     claims.sort(key=lambda c: math.inf if c.value is None else c.value)
-    rows = tuple(
-        (
-            f"{c.names[0]}: {c.about.name}" if c.names else c.about.name,
-            f"{c.about.inputs:,}",
-            "undecided" if c.value is None else four_digits(c.value),
-            reason_words(c.reason) if c.interval is None else radius_range(c.interval),
-        )
-        for c in claims
-    )
+    rows = []
+    for c in claims:
+        name = f"{c.names[0]}: {c.about.name}" if c.names else c.about.name
+        value = "undecided" if c.value is None else four_digits(c.value)
+        around = reason_words(c.reason) if c.interval is None else radius_range(c.interval)
+        rows.append((name, f"{c.about.inputs:,}", value, around))
     networks = len({c.names for c in claims})
     each = ", for each network by itself" if networks > 1 else ""
     together = next((conditional_confidence(c) for c in claims if c.interval is not None), "")
@@ -156,7 +153,7 @@ def class_table(record: Record) -> Table | None:
         lines.append(f"{word.capitalize()} {reasons[0]}{others}.")
     note = " ".join(lines)
     headings = (word, "inputs", "quantile", OF_POPULATION)
-    return Table(f"Results by {word}", headings, rows, 1, note)
+    return Table(f"Results by {word}", headings, tuple(rows), 1, note)
 
 
 def bracket_table(record: Record, name: str = "") -> Table:
@@ -180,14 +177,13 @@ def points_table(record: Record, name: str = "") -> Table | None:
     uniform = [(b, s) for b in brackets for s in b.sampled if not s.near_ties]
     inside = [s for b, s in uniform if s.radius <= b.low]
     near = [s for b in brackets for s in b.sampled if s.near_ties]
-    rows = [_points("the proved radius", inside)] if inside else []
-    rows += [_points("the proved radius, near ties", near)] if near else []
+    drawn = {"the proved radius": inside, "the proved radius, near ties": near}
     beyond: dict[float, list[PointsDrawn]] = {}
     for b, s in uniform:
         if 0 < b.high <= s.radius:
             beyond.setdefault(round(s.radius / b.high, 6), []).append(s)
-    for factor, at in sorted(beyond.items()):
-        rows.append(_points(f"{factor:g} × the nearest counterexample", at))
+    drawn |= {f"{f:g} × the nearest counterexample": at for f, at in sorted(beyond.items())}
+    rows = [_points(name, at) for name, at in drawn.items() if at]
     shares = ("share", "largest share of one input")
     headings = ("points drawn within", "inputs", "points", "failed", *shares)
     note = (
@@ -275,25 +271,21 @@ def accuracy_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     rows = _at_radii(record, parts)
     if not rows:
         return None
-    cells = tuple(
-        (
-            *row.names,
-            level_words(row.counts.radius),
-            *(f"{n:,}" for n in (row.counts.proved, row.counts.refuted, row.counts.open)),
-            _counted(row.counts.share),
-            _share(row.population),
-        )
-        for row in rows
-    )
-    counts = ("proved", "refuted", "open")
-    headings = (*_first(record, parts), "radius", *counts, "these inputs", "population")
+    cells = list[tuple[str, ...]]()
+    for row in rows:
+        counts, shares = row.counts, (_counted(row.counts.share), _share(row.population))
+        numbers = (f"{n:,}" for n in (counts.proved, counts.refuted, counts.open))
+        cells.append((*row.names, level_words(counts.radius), *numbers, *shares))
+    headings = (
+        *_first(record, parts), "radius", "proved", "refuted", "open", "these inputs", "population",
+    )  # fmt: skip
     note = "From what is proved to what is not refuted; inputs that fail when clean count as "
     note += "refuted."
     known = (row.population for row in rows)
     whole = next((c for c in known if c is not None and c.interval is not None), None)
     if whole is not None:
         note += f" Of the population: {conditional_confidence(whole)}{_each(parts)}."
-    return Table("Robust accuracy", headings, cells, 1, note)
+    return Table("Robust accuracy", headings, tuple(cells), 1, note)
 
 
 def severity_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
@@ -301,16 +293,11 @@ def severity_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     rows = _at_radii(record, parts)
     if not rows:
         return None
-    cells = tuple(
-        (
-            *row.names,
-            level_words(row.counts.radius),
-            _counted(row.counts.frequency),
-            _radius(row.severity),
-            f"{row.counts.refuted:,}",
-        )
-        for row in rows
-    )
+    cells = list[tuple[str, ...]]()
+    for row in rows:
+        often, number = _counted(row.counts.frequency), f"{row.counts.refuted:,}"
+        radius = level_words(row.counts.radius)
+        cells.append((*row.names, radius, often, _radius(row.severity), number))
     headings = (*_first(record, parts), "radius", "frequency", "severity", "over inputs")
     note = (
         "Frequency: the share of these inputs that is refuted at the radius, up to that which is "
@@ -318,7 +305,7 @@ def severity_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         "and its counterexamples; open inputs have no part in it, and inputs that fail when clean "
         "count as 0."
     )
-    return Table("Adversarial frequency and severity", headings, cells, 1, note)
+    return Table("Adversarial frequency and severity", headings, tuple(cells), 1, note)
 
 
 def _each(parts: Mapping[str, Record]) -> str:
@@ -343,24 +330,19 @@ def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         *first, unit, "fail when clean", "mean certified radius", "mean counterexample distance",
         f"over {unit}", "mean of the population",
     )  # fmt: skip
-    note = _means_note([c for c in claims.values() if isinstance(c, MeanRadiusPopulation)], parts)
-    return Table("Mean radii", headings, tuple(rows), len(first), note)
-
-
-def _means_note(wholes: list[MeanRadiusPopulation], parts: Mapping[str, Record]) -> str:
-    lines = [
+    note = (
         "Inputs that fail when clean, and those for which nothing is proved, count as 0; the "
         "distance is over the inputs with a counterexample."
-    ]
-    if wholes:
+    )
+    if wholes := [c for c in claims.values() if isinstance(c, MeanRadiusPopulation)]:
         certain = capitalised(conditional_confidence(wholes[0]))
         most = f"no radius counts as more than {at_most(wholes[0].ceiling)}"
-        lines.append(f"Of the population: {most}. {certain}{_each(parts)}.")
+        note += f" Of the population: {most}. {certain}{_each(parts)}."
     elif any(radii_in(part).published for part in parts.values()):
-        lines.append(_NO_CEILING)
+        note += f" {_NO_CEILING}"
     elif any(part.chooses_inputs for part in parts.values()):
-        lines.append(_NOT_FIXED)
-    return " ".join(lines)
+        note += f" {_NOT_FIXED}"
+    return Table("Mean radii", headings, tuple(rows), len(first), note)
 
 
 def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
@@ -387,21 +369,15 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
         "the file does not state the time limit."
     )
     if not published:
-        limit = _limit_words(record)
+        method, limit = record.study.method, "time limit"
+        if (nodes := method.number("nodes_per_input")) is not None:
+            seconds_too = " or of seconds" * (method.number("seconds_per_input") is not None)
+            limit = f"limit of {nodes:,.0f} nodes{seconds_too}"
         ended = f"ended at the {limit}"
         note = f"CPU seconds. An input that the {limit} ended keeps its wider bracket."
     first, timed = _first(record, parts), f"{_short_unit(parts)} with a time"
     headings = (*first, timed, "total seconds", "median", "longest", ended)
     return Table("Time", headings, tuple(rows), len(first), note)
-
-
-def _limit_words(record: Record) -> str:
-    """Which limit ended the search of an input."""
-    nodes = record.study.method.number("nodes_per_input")
-    if nodes is None:
-        return "time limit"
-    seconds_too = record.study.method.number("seconds_per_input") is not None
-    return f"limit of {nodes:,.0f} nodes{' or of seconds' if seconds_too else ''}"
 
 
 def _short_unit(parts: Mapping[str, Record]) -> str:

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from surefoot.core.claims import Claim
-from surefoot.records.record import (
-    AttackSummary,
-    Certificates,
-    Comparison,
-    Curves,
-    Radii,
-    RareFailures,
-    Record,
-    Samples,
-    Tally,
-)
+from surefoot.records import record as records
 from surefoot.report import alt
 from surefoot.report.view import View
 from surefoot.report.views import (
@@ -32,8 +22,8 @@ from surefoot.report.views import (
 
 
 def view_of_record(  # noqa: PLR0911  one for each kind
-    record: Record,
-    parts: Mapping[str, Record],
+    record: records.Record,
+    parts: Mapping[str, records.Record],
     verdicts: tuple[Claim, ...] = (),
     command: str = "",
     store: str = "",
@@ -44,33 +34,33 @@ def view_of_record(  # noqa: PLR0911  one for each kind
     """
     details, members = record.details, parts or {"": record}
     match next(iter(members.values())).details:
-        case Curves():
+        case records.Curves():
             return curve.view(record, members, verdicts, command)
-        case Radii():
+        case records.Radii():
             return radii.view(record, members, verdicts, command)
-        case Tally():
+        case records.Tally():
             return tally.view(record, members, verdicts, command)
     match details:
-        case Samples():
+        case records.Samples():
             return sampling.view(record, details, store, verdicts, command)
-        case AttackSummary():
+        case records.AttackSummary():
             return attack.view(record, details, verdicts, command)
-        case RareFailures():
+        case records.RareFailures():
             return splitting.view(record, details, store, verdicts, command)
-        case Certificates():
+        case records.Certificates():
             return smoothing.view(record, details, verdicts, command)
-        case Comparison(along="cell"):
+        case records.Comparison(along="cell"):
             return suite.view(record, details, parts, verdicts, command)
-        case Comparison():
+        case records.Comparison():
             return comparison.view(record, details, parts, verdicts, command)
     raise TypeError(f"there is no view of {type(details).__name__} of such parts")
 
 
-def chart_of_record(record: Record, parts: Mapping[str, Record]) -> alt.ChartType:
+def chart_of_record(record: records.Record, parts: Mapping[str, records.Record]) -> alt.ChartType:
     """The main figure; of curves and of a suite with all of its panels."""
     details, members = record.details, parts or {"": record}
-    if isinstance(next(iter(members.values())).details, Curves):
+    if isinstance(next(iter(members.values())).details, records.Curves):
         return curve.curves_chart(members)
-    if isinstance(details, Comparison) and details.along == "cell":
+    if isinstance(details, records.Comparison) and details.along == "cell":
         return suite.suite_chart(record, details, parts)
     return view_of_record(record, parts).sections[0].figures[0].draw()

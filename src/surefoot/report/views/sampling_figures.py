@@ -9,17 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core import results
 from surefoot.core.claims import About
-from surefoot.core.results import (
-    Decision,
-    Estimate,
-    ExtrapolatedMean,
-    Extrapolation,
-    Histogram,
-    Interval,
-    NormalFit,
-    Undecided,
-)
 from surefoot.records.input_table import tried_rows
 from surefoot.records.record import InputRow, Record, Samples
 from surefoot.report import alt, formatting
@@ -76,12 +67,12 @@ def inputs_chart(record: Record) -> alt.ChartType:
 
 def count_decisions(record: Record) -> dict[str, int]:
     """How many inputs are below the limit, above it, or undecided."""
-    counts = {"below the limit": 0, "above": 0, "undecided": 0}
-    for row in record.inputs:
-        decided = isinstance(row.result, Decision)
-        holds = isinstance(row.result, Decision) and row.result.holds
-        counts["below the limit" if holds else "above" if decided else "undecided"] += 1
-    return counts
+    decided = [
+        row.result.holds for row in record.inputs if isinstance(row.result, results.Decision)
+    ]
+    below, every = decided.count(True), len(decided)
+    undecided = len(record.inputs) - every
+    return {"below the limit": below, "above": every - below, "undecided": undecided}
 
 
 def failure_shares(record: Record) -> NDArray[np.float64]:
@@ -92,52 +83,36 @@ def failure_shares(record: Record) -> NDArray[np.float64]:
 
 def _histogram(record: Record) -> alt.ChartType:
     """How many inputs fail how often; those that failed in no trial apart."""
-    values = failure_shares(record)
-    edges = np.linspace(0, 1, _BINS + 1)
+    values, edges = failure_shares(record), np.linspace(0, 1, _BINS + 1)
     counts, _ = np.histogram(values[values > 0], edges)
     failed, never = "failed at least once", "failed in no trial"
+    none = int((values == 0).sum())
     rows: list[Row] = [
         {"low": 100 * a, "high": 100 * b, "inputs": int(n), "kind": failed}
         for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    rows.append(
-        {"low": _NONE - 2.5, "high": _NONE + 2.5, "inputs": int((values == 0).sum()), "kind": never}
-    )
-    highest = max(*counts.tolist(), int((values == 0).sum()))
+    rows.append({"low": _NONE - 2.5, "high": _NONE + 2.5, "inputs": none, "kind": never})
+    highest = max(*counts.tolist(), none)
     ticks, labels = [_NONE, *range(0, 101, 20)], "datum.value < 0 ? 'none' : datum.value"
     axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=labels, grid=False)
     words = failing_words(record)
-    if len(words) > _MOST_WORDS:
-        words = "fails"
+    words = words if len(words) <= _MOST_WORDS else "fails"
+    across = alt.Scale(domain=[_NONE - 3, 100], nice=False)
+    title = f"perturbations under which it {words} (%)"
+    x = alt.X("low:Q", title=title, scale=across, axis=axis)
+    upwards = alt.Scale(type="sqrt", domain=[0, highest * 1.2 + 0.5])
+    y = alt.Y("inputs:Q", title="inputs (square-root scale)", scale=upwards)
+    shade = alt.Scale(domain=[never, failed], range=[STEADY, WEAK])
+    colour = alt.Color("kind:N", scale=shade, legend=legend_above())
     base = marks(rows)
-    bars = base.mark_rect(stroke="white", strokeWidth=1).encode(
-        x=alt.X(
-            "low:Q",
-            title=f"perturbations under which it {words} (%)",
-            scale=alt.Scale(domain=[_NONE - 3, 100], nice=False),
-            axis=axis,
-        ),
-        x2="high:Q",
-        y=alt.Y(
-            "inputs:Q",
-            title="inputs (square-root scale)",
-            scale=alt.Scale(type="sqrt", domain=[0, highest * 1.2 + 0.5]),
-        ),
-        y2=alt.Y2Datum(0),
-        color=alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=[never, failed], range=[STEADY, WEAK]),
-            legend=legend_above(),
-        ),
-    )
-    labels = (
-        base.transform_filter("datum.inputs > 0")
-        .transform_calculate(middle="(datum.low + datum.high) / 2")
-        .mark_text(dy=-7, fontSize=TEXT, color=INK)
-        .encode(x="middle:Q", y="inputs:Q", text="inputs:Q")
-    )
-    chart: alt.LayerChart = bars + labels
-    return chart.properties(width=WIDTH, height=220)
+    bars = base.mark_rect(stroke="white", strokeWidth=1)
+    middle = "(datum.low + datum.high) / 2"
+    shown = base.transform_filter("datum.inputs > 0").transform_calculate(middle=middle)
+    counted = shown.mark_text(dy=-7, fontSize=TEXT, color=INK)
+    return alt.layer(
+        bars.encode(x=x, x2="high:Q", y=y, y2=alt.Y2Datum(0), color=colour),
+        counted.encode(x="middle:Q", y="inputs:Q", text="inputs:Q"),
+    ).properties(width=WIDTH, height=220)
 
 
 def class_chart(record: Record, samples: Samples) -> alt.ChartType:
@@ -145,7 +120,7 @@ def class_chart(record: Record, samples: Samples) -> alt.ChartType:
     extrapolated = {
         row.name: 100 * row.result.failure
         for row in samples.classes
-        if isinstance(row.result, ExtrapolatedMean)
+        if isinstance(row.result, results.ExtrapolatedMean)
     }
     rows = [
         interval_row("class", name, value, around, extrapolated=extrapolated.get(name))
@@ -156,14 +131,14 @@ def class_chart(record: Record, samples: Samples) -> alt.ChartType:
     return interval_chart(rows[:MOST_CLASSES], "class", title, scale, 22)
 
 
-def extrapolations(record: Record) -> list[tuple[int, Extrapolation]]:
+def extrapolations(record: Record) -> list[tuple[int, results.Extrapolation]]:
     """The inputs with an extrapolation, with their ranks, the weakest first.
 
     Of many some are left out, evenly by rank: of those that contradict their count apart.
     """
-    fitted = [row.result for row in record.inputs if isinstance(row.result, Extrapolation)]
+    fitted = [row.result for row in record.inputs if isinstance(row.result, results.Extrapolation)]
     fitted.sort(key=lambda r: (-r.failure, -r.counted.value))
-    kinds: dict[bool, list[tuple[int, Extrapolation]]] = {False: [], True: []}
+    kinds: dict[bool, list[tuple[int, results.Extrapolation]]] = {False: [], True: []}
     for i, result in enumerate(fitted):
         kinds[result.contradicted].append((i + 1, result))
     return [one for same in kinds.values() for one in same[:: -(-len(same) // _MOST_MARKS) or 1]]
@@ -171,16 +146,13 @@ def extrapolations(record: Record) -> list[tuple[int, Extrapolation]]:
 
 def tail_chart(record: Record) -> alt.ChartType:
     """Each input's extrapolated failure probability, over the interval of its count."""
-    rows: list[Row] = [
-        {
-            "rank": rank,
-            "extrapolated": max(r.failure, _FLOOR),
-            "low": max(1 - r.counted.interval.high, _FLOOR),
-            "high": max(1 - r.counted.interval.low, _FLOOR),
-            "kind": "contradicts its count" if r.contradicted else "extrapolated",
-        }
-        for rank, r in extrapolations(record)
-    ]
+    rows = list[Row]()
+    for rank, r in extrapolations(record):
+        around, kind = r.counted.interval, "extrapolated"
+        kind = "contradicts its count" if r.contradicted else kind
+        ends = {"low": max(1 - around.high, _FLOOR), "high": max(1 - around.low, _FLOOR)}
+        beyond = max(r.failure, _FLOOR)
+        rows.append({"rank": rank, "extrapolated": beyond, **ends, "kind": kind})
     base = marks(rows)
     whole = alt.Axis(format=",d", tickMinStep=1, tickCount=6, grid=False)
     x = alt.X("rank:Q", title="inputs, the weakest first", scale=alt.Scale(nice=False), axis=whole)
@@ -195,20 +167,17 @@ def tail_chart(record: Record) -> alt.ChartType:
     dots = base.mark_point(size=36, filled=True, opacity=1).encode(
         x=x, y="extrapolated:Q", color=alt.Color("kind:N", scale=shade, legend=legend_above())
     )
-    chart: alt.LayerChart = lines + dots
-    return chart.properties(width=WIDTH, height=240)
+    return alt.layer(lines, dots).properties(width=WIDTH, height=240)
 
 
 def describe_inputs(record: Record) -> str:
     """How many inputs failed never, and how often the others; or how each was decided."""
-    if record.study.method.number("kappa") is not None:
-        counts = count_decisions(record)
+    few, decided = few_trials_words(record), record.study.method.number("kappa") is not None
+    if decided or few:
+        counts = count_decisions(record) if decided else count_inputs(record)
         words = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-        return f"Of {len(record.inputs):,} inputs: {words}."
-    if few := few_trials_words(record):
-        counts = count_inputs(record)
-        words = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-        return f"Of {sum(counts.values()):,} inputs with a trial: {words}. {few}"
+        tried, few = ("", "") if decided else (" with a trial", f" {few}")
+        return f"Of {sum(counts.values()):,} inputs{tried}: {words}.{few}"
     shares = failure_shares(record)
     failed = shares[shares > 0]
     with_trial = " with a trial" if len(shares) < len(record.inputs) else ""
@@ -238,7 +207,7 @@ def describe_classes(record: Record) -> str:
     return f"{quantity_heading(record).capitalize()} of {len(rows):,} {word}es, from {ends}."
 
 
-def _decided_classes(record: Record) -> list[tuple[float, str, Interval]]:
+def _decided_classes(record: Record) -> list[tuple[float, str, results.Interval]]:
     """Value, name and interval of each class that has them."""
     return [
         (claim.value, claim.about.name, claim.interval)
@@ -249,7 +218,7 @@ def _decided_classes(record: Record) -> list[tuple[float, str, Interval]]:
 
 def describe_tails(record: Record) -> str:
     """Between which values the extrapolations lie."""
-    fitted = [r.result for r in record.inputs if isinstance(r.result, Extrapolation)]
+    fitted = [r.result for r in record.inputs if isinstance(r.result, results.Extrapolation)]
     if not fitted:
         return "No input has an extrapolation."
     values = [result.failure for result in fitted]
@@ -278,7 +247,8 @@ def score_sections(record: Record) -> list[Section]:
     rows = [row for row in tried_rows(record.inputs) if fits_of(row)]
     if not rows:
         return []
-    weakest = min((r.result.z for r in rows if isinstance(r.result, Extrapolation)), default=None)
+    tails = [row.result for row in rows if isinstance(row.result, results.Extrapolation)]
+    weakest = min((tail.z for tail in tails), default=None)
     shown = {row.id: row for row in rows if all(fit.scores for fit in fits_of(row))}
     roles = {name: _role(row, weakest) for name, row in shown.items()}
     figures = tuple(
@@ -304,9 +274,11 @@ def score_sections(record: Record) -> list[Section]:
     ]
 
 
-def fits_of(row: InputRow) -> tuple[NormalFit, ...]:
+def fits_of(row: InputRow) -> tuple[results.NormalFit, ...]:
     """The normal distributions that were fitted to its scores."""
-    return row.result.fits if isinstance(row.result, Extrapolation | Undecided) else ()
+    return (
+        row.result.fits if isinstance(row.result, results.Extrapolation | results.Undecided) else ()
+    )
 
 
 _WEAKEST, _TYPICAL, _CONTRADICTS, _NO_FIT = _ROLES = (
@@ -319,7 +291,7 @@ _WEAKEST, _TYPICAL, _CONTRADICTS, _NO_FIT = _ROLES = (
 
 
 def _role(row: InputRow, weakest: float | None) -> str:
-    if not isinstance(row.result, Extrapolation):
+    if not isinstance(row.result, results.Extrapolation):
         return _NO_FIT
     if row.result.contradicted:
         return _CONTRADICTS
@@ -333,7 +305,7 @@ def caption_of(row: InputRow, role: str = "") -> str:
     return f"{head}{panels}. {outcome_words(row)}"
 
 
-def fit_words(fit: NormalFit) -> str:
+def fit_words(fit: results.NormalFit) -> str:
     """Mean, deviation, z and the test of one fit."""
     outcome = "not rejected" if fit.accepted else "rejected"
     power = "" if fit.power is None else f", λ = {fit.power:.3g}"
@@ -349,25 +321,25 @@ def outcome_words(row: InputRow) -> str:
     """The extrapolation with its footing, and what was counted."""
     counted = counted_of(row.result)
     by_count = f"By count it fails under {counted_words(counted)}." if counted else ""
-    if not isinstance(row.result, Extrapolation):
+    if not isinstance(row.result, results.Extrapolation):
         return f"No extrapolation. {by_count}".strip()
     failure = formatting.small_probability(row.result.failure)
     return f"Extrapolated failure probability {failure}: {FOOTING}. {by_count}".strip()
 
 
-def counted_words(counted: Estimate) -> str:
+def counted_words(counted: results.Estimate) -> str:
     """The counted failure probability with its interval."""
     around = percent_range(failing(counted))
     certain = formatting.confidence(counted.guarantee.error)
     return f"{around} of the perturbations (confidence {certain}, this input by itself)"
 
 
-def failing(counted: Estimate) -> Interval:
+def failing(counted: results.Estimate) -> results.Interval:
     """The interval of failing, from that of being kept."""
-    return Interval(max(0.0, 1 - counted.interval.high), min(1.0, 1 - counted.interval.low))
+    return results.Interval(max(0.0, 1 - counted.interval.high), min(1.0, 1 - counted.interval.low))
 
 
-def transform_name(fit: NormalFit) -> str:
+def transform_name(fit: results.NormalFit) -> str:
     """The transform as a page writes it."""
     return _NAMES.get(fit.transform, fit.transform)
 
@@ -396,16 +368,12 @@ def fit_table(rows: Sequence[InputRow]) -> Table:
 
 def _cells(row: InputRow) -> tuple[str, ...]:
     fit, counted = fits_of(row)[-1], counted_of(row.result)
-    tail = row.result if isinstance(row.result, Extrapolation) else None
+    tail = row.result if isinstance(row.result, results.Extrapolation) else None
     name = transform_name(fit)
     return (
         row.id,
         name if fit.power is None else f"{name}, λ = {fit.power:.2g}",
-        f"{fit.mean:.3g}",
-        f"{fit.deviation:.3g}",
-        f"{fit.limit:.3g}",
-        f"{fit.z:.3g}",
-        f"{fit.statistic:.3g}",
+        *(f"{n:.3g}" for n in (fit.mean, fit.deviation, fit.limit, fit.z, fit.statistic)),
         formatting.p_bound(fit.p_value, is_bound=fit.p_is_bound),
         "rejected: none" if tail is None else formatting.small_probability(tail.failure),
         "" if counted is None else percent_range(failing(counted)),
@@ -418,7 +386,7 @@ def score_chart(row: InputRow) -> alt.ChartType:
     return alt.hconcat(*panels, spacing=30) if len(panels) > 1 else panels[0]
 
 
-def _panel(fit: NormalFit, scores: Histogram) -> alt.LayerChart:
+def _panel(fit: results.NormalFit, scores: results.Histogram) -> alt.LayerChart:
     edges = np.linspace(scores.low, scores.high, len(scores.counts) + 1)
     bars: list[Row] = [
         {"low": a, "high": b, "trials": n}
@@ -446,7 +414,7 @@ def _panel(fit: NormalFit, scores: Histogram) -> alt.LayerChart:
     return layers.properties(width=240, height=180)
 
 
-def _curve(fit: NormalFit, scores: Histogram) -> list[Row]:
+def _curve(fit: results.NormalFit, scores: results.Histogram) -> list[Row]:
     """Expected trials in a bin, along the fitted normal."""
     width = (scores.high - scores.low) / len(scores.counts)
     scale = sum(scores.counts) * width / (fit.deviation * math.sqrt(2 * math.pi))
@@ -458,7 +426,7 @@ def _curve(fit: NormalFit, scores: Histogram) -> list[Row]:
     ]
 
 
-def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> alt.ChartType:
+def _limit(fit: results.NormalFit, domain: Sequence[float], *, drawn: bool) -> alt.ChartType:
     """A dashed line at the limit, with z beside it; words at the edge where it is far away."""
     right = fit.limit > fit.mean
     words = f"limit, z = {fit.z:.3g}"
@@ -467,13 +435,10 @@ def _limit(fit: NormalFit, domain: Sequence[float], *, drawn: bool) -> alt.Chart
     at = fit.limit if drawn else domain[1 if right else 0]
     left = at > sum(domain) / 2
     base = marks([{"at": at, "text": words}])
-    text: alt.Chart = base.mark_text(
-        align="right" if left else "left",
-        dx=-5 if left else 5,
-        fontSize=12,
+    marked = base.mark_text(
+        align="right" if left else "left", dx=-5 if left else 5, fontSize=12,
         color=WEAK if drawn else QUIET,
-    ).encode(x="at:Q", y=alt.value(8), text="text:N")
-    if not drawn:
-        return text
+    )  # fmt: skip
+    text: alt.Chart = marked.encode(x="at:Q", y=alt.value(8), text="text:N")
     line: alt.Chart = base.mark_rule(color=WEAK, strokeDash=[5, 4], strokeWidth=1.5)
-    return line.encode(x="at:Q") + text
+    return line.encode(x="at:Q") + text if drawn else text

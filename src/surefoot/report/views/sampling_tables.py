@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from collections.abc import Sequence
 from statistics import median
 
-from surefoot.core.claims import About, Claim
+from surefoot.core.claims import About
 from surefoot.core.results import (
     Bracket,
     Certificate,
@@ -96,23 +96,20 @@ def class_table(record: Record, samples: Samples) -> Table:
     together = next((confidence_clause(c) for c in claims.values() if c.interval is not None), "")
     note = f"{capitalised(together)}." if together else ""
     robust, word = tables.counts_kept(record), class_word(*claims.values())
-    title = f"Results by {word}"
-    classes = sorted(samples.classes, key=lambda row: _weakness(claims.get(row.name), robust))
+
+    def weakness(row: ClassRow) -> float:
+        """Small for a class that fails often; classes without a value come last."""
+        value = claims[row.name].value if row.name in claims else None
+        return 2.0 if value is None else value if robust else -value
+
+    classes = sorted(samples.classes, key=weakness)
+    own: Sequence[str] = (tables.quantity_heading(record), tables.OF_POPULATION)
+    rows: list[tuple[str, ...]]
+    rows = [(r.name, _size(r), *tables.claim_cells(claims.get(r.name))) for r in classes]
     if record.study.is_tail:
-        rows = tuple((r.name, _size(r), *tables.tail_cells(record, r.result)) for r in classes)
-        *others, last = tables.TAIL_HEADINGS
-        headings: tuple[str, ...] = (word, "inputs", *others, f"{last}, for the population")
-        return Table(title, headings, rows, note=note)
-    rows = tuple((r.name, _size(r), *tables.claim_cells(claims.get(r.name))) for r in classes)
-    headings = (word, "inputs", tables.quantity_heading(record), tables.OF_POPULATION)
-    return Table(title, headings, rows, note=note)
-
-
-def _weakness(claim: Claim | None, robust: bool) -> float:
-    """Small for a class that fails often; classes without a value come last."""
-    if claim is None or claim.value is None:
-        return 2.0
-    return claim.value if robust else -claim.value
+        rows = [(r.name, _size(r), *tables.tail_cells(record, r.result)) for r in classes]
+        own = (*tables.TAIL_HEADINGS[:-1], f"{tables.TAIL_HEADINGS[-1]}, for the population")
+    return Table(f"Results by {word}", (word, "inputs", *own), tuple(rows), note=note)
 
 
 def _size(row: ClassRow) -> str:
@@ -133,20 +130,17 @@ def contrast_table(record: Record, samples: Samples) -> Table | None:
         "input are no sample of its class."
     )
     kept = tables.counts_kept(record)
-    rows = tuple(
-        (
-            c.first,
-            c.second,
-            formatting.points(c.difference if kept else -c.difference),
-            formatting.p_value(c.permutation),
-            "" if c.welch is None else formatting.p_value(c.welch),
+    rows = []
+    for c in ordered[:_CONTRAST_ROWS]:
+        apart = formatting.points(c.difference if kept else -c.difference)
+        p, welch = formatting.p_value(c.permutation), c.welch
+        rows.append(
+            (c.first, c.second, apart, p, "" if welch is None else formatting.p_value(welch))
         )
-        for c in ordered[:_CONTRAST_ROWS]
-    )
     word = class_word(*record.claims)
     difference = f"{tables.quantity_heading(record)}, difference" if kept else "fails more"
     headings = (word, f"and {word}", f"{difference} (points)", "permutation p", "Welch p")
-    return Table(f"Do {word}es differ?", headings, rows, 2, note, page_only=True)
+    return Table(f"Do {word}es differ?", headings, tuple(rows), 2, note, page_only=True)
 
 
 def failing_words(record: Record) -> str:
@@ -171,12 +165,12 @@ def fails_under(record: Record, result: InputResult) -> str:
     return f"{formatting.percent_range(around)} of the perturbations"
 
 
-def example_table(record: Record, samples: Samples) -> Table:
+def _example_table(
+    record: Record, samples: Samples, often_failed: Sequence[str], title: str, note: str
+) -> Table:
     """The weakest inputs, with their true classes or outputs where these are known."""
     texts = any(map(shows_texts, samples.examples))
     truth = "true class" if record.study.model.classes else "true output"
-    results = {row.id: row.result for row in tried_rows(record.inputs)}
-    often_failed = [fails_under(record, results[e.id]) for e in samples.examples]
     often = "how often" if any(map(is_count, often_failed)) else f"{failing_words(record)} under"
     labelled = any(e.true_class for e in samples.examples)
     true, shown = (truth,) * labelled, ("before", "after") * texts
@@ -186,7 +180,7 @@ def example_table(record: Record, samples: Samples) -> Table:
         own = shortened_pair(e.before, e.after, TERMINAL_WIDTH) * texts
         classes = (*((e.true_class,) * labelled), e.clean_class, e.failed_class)
         rows.append((e.id, words, *classes, f"{e.trial}", *own))
-    return Table("Weakest inputs", headings, tuple(rows), len(headings), single_input_note(record))
+    return Table(title, headings, tuple(rows), len(headings), note)
 
 
 def shows_texts(e: Example) -> bool:
@@ -209,7 +203,9 @@ def single_input_note(record: Record) -> str:
 def weakest_section(record: Record, samples: Samples, store: str) -> Section:
     """On the page as cards, on the terminal as a table."""
     results = {row.id: row.result for row in tried_rows(record.inputs)}
-    cards = tuple(_card(record, e, results[e.id], store) for e in samples.examples)
+    said = [fails_under(record, results[e.id]) for e in samples.examples]
+    pairs = zip(samples.examples, said, strict=True)
+    cards = tuple(_card(record, e, words, store) for e, words in pairs)
     wrong = clean_faults_note(record)
     if not cards:
         others = "No input that is right when clean" if wrong else "No input"
@@ -221,20 +217,18 @@ def weakest_section(record: Record, samples: Samples, store: str) -> Section:
             failed = f"was decided to be one that {failing_words(record)} under more than {limit}."
         lines = (f"{others} {failed}", *filter(None, [wrong]))
         return Section("weakest", "Weakest inputs", lines)
-    said = [fails_under(record, results[e.id]) for e in samples.examples]
     counted = all(map(is_count, said))
     once = all(words == FAILED_ONCE for words in said)
     title = "Inputs that failed" if counted else "Weakest inputs"
     title = "Inputs that failed in their only trial" if once else title
     lines = tuple(filter(None, ["" if counted else single_input_note(record), wrong]))
-    table = replace(example_table(record, samples), title=title, note=" ".join(lines))
+    table = _example_table(record, samples, said, title, " ".join(lines))
     return Section("weakest", title, lines, cards=cards, terminal_table=table)
 
 
-def _card(record: Record, e: Example, result: InputResult, store: str) -> Card:
+def _card(record: Record, e: Example, often: str, store: str) -> Card:
     what = "class" if record.study.model.classes else "output"
     true_class = f"; true {what} {e.true_class}" if e.true_class else ""
-    often = fails_under(record, result)
     often = often if is_count(often) else f"{failing_words(record)} under {often}"
     title, command = f"{e.id} {often}{true_class}", replay_command(record, e.id, e.trial, store)
     return example_card(e, title, f"perturbed in trial {e.trial}", f"trial {e.trial}", command)

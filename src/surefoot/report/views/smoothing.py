@@ -6,7 +6,7 @@ from functools import partial
 
 from surefoot.core.claims import About, CertifiedAccuracy, Claim
 from surefoot.core.results import UNIT, Certificate
-from surefoot.records.record import Certificates, InputRow, Record
+from surefoot.records.record import Certificates, Record
 from surefoot.report import alt, provenance
 from surefoot.report.clauses import capitalised, conditional_confidence
 from surefoot.report.figures import STEADY, WIDTH, Row, marks
@@ -38,12 +38,9 @@ def certified_chart(record: Record, details: Certificates) -> alt.ChartType:
     n = len(record.inputs)
     found = (row.result for row in record.inputs if isinstance(row.result, Certificate))
     radii = sorted(one.radius for one in found if one.radius is not None)
-    steps: list[Row] = [{"radius": 0.0, "share": 100 * len(radii) / n}]
-    steps += [
-        {"radius": radius, "share": 100 * (len(radii) - i) / n} for i, radius in enumerate(radii)
-    ]
-    if radii:
-        steps.append({"radius": radii[-1], "share": 0.0})
+    ends = [(0.0, len(radii)), *((radius, len(radii) - i) for i, radius in enumerate(radii))]
+    ends += [(radius, 0) for radius in radii[-1:]]
+    steps: list[Row] = [{"radius": radius, "share": 100 * left / n} for radius, left in ends]
     points: list[Row] = [
         {"radius": claim.radius, "share": 100 * claim.shown / n, "low": 100 * around.low}
         for claim in _of(record, About.POPULATION)
@@ -55,12 +52,11 @@ def certified_chart(record: Record, details: Certificates) -> alt.ChartType:
     y = alt.Y("share:Q", title="certified inputs (%)", scale=scale)
     line = marks(steps).mark_line(color=STEADY, interpolate="step-before", strokeWidth=2)
     base = marks(points)
-    bars = base.mark_rule(color=STEADY, opacity=0.5, strokeWidth=3).encode(
-        x=x, y=alt.Y("low:Q"), y2="share:Q"
-    )
+    bars = base.mark_rule(color=STEADY, opacity=0.5, strokeWidth=3)
+    bars = bars.encode(x=x, y=alt.Y("low:Q"), y2="share:Q")
     dots = base.mark_circle(size=70, color=STEADY, opacity=1).encode(x=x, y=y)
-    chart: alt.LayerChart = line.encode(x=x, y=y) + bars + dots
-    return chart.properties(width=WIDTH, height=240)
+    layers = line.encode(x=x, y=y), bars, dots
+    return alt.layer(*layers).properties(width=WIDTH, height=240)
 
 
 def _of(record: Record, about: About) -> list[CertifiedAccuracy]:
@@ -88,26 +84,15 @@ def input_table(record: Record) -> Table:
     """The certified radius of each input, the weakest first."""
     found = [(row, row.result) for row in record.inputs if isinstance(row.result, Certificate)]
     found.sort(key=lambda pair: -1.0 if pair[1].radius is None else pair[1].radius)
-    rows = tuple(
-        (
-            row.id,
-            "none" if one.radius is None else at_least(one.radius),
-            percent(one.value),
-            f"{one.trials:,}",
-            _clean_words(row),
-        )
-        for row, one in found[:_PAGE_ROWS]
-    )
+    rows = []
+    for row, one in found[:_PAGE_ROWS]:
+        radius = "none" if one.radius is None else at_least(one.radius)
+        alone = "" if row.label is None else "right" if row.right_when_clean else "wrong"
+        rows.append((row.id, radius, percent(one.value), f"{one.trials:,}", alone))
     headings = ("input", "certified radius", "votes for the class", "trials", "model alone")
     left = len(found) - len(rows)
     note = f"{left:,} more; --json has all." if left else ""
-    return Table("Inputs", headings, rows, 1, note, page_only=True)
-
-
-def _clean_words(row: InputRow) -> str:
-    if row.label is None:
-        return ""
-    return "right" if row.right_when_clean else "wrong"
+    return Table("Inputs", headings, tuple(rows), 1, note, page_only=True)
 
 
 def _facts(record: Record, details: Certificates) -> list[str]:

@@ -65,8 +65,8 @@ def levels_chart(record: Record) -> alt.ChartType:
     runs = marks(lines).mark_line(color=STEADY, opacity=0.7, strokeWidth=1.5)
     dashed = marks(fitted).mark_line(color=WEAK, strokeDash=[5, 4]).encode(x=x, y=y)
     rule = marks(limits).mark_rule(color=INK).encode(x=x)
-    chart: alt.LayerChart = runs.encode(x=x, y=y, detail="run:N") + dashed + rule
-    return chart.properties(width=WIDTH, height=260)
+    layers = runs.encode(x=x, y=y, detail="run:N"), dashed, rule
+    return alt.layer(*layers).properties(width=WIDTH, height=260)
 
 
 def _fitted(result: RareFailure) -> list[Row]:

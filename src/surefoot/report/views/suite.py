@@ -44,7 +44,6 @@ class Cell:
     column: str
     kept: Estimate
     order: int
-    digest: str
     level: float | None
     error_of_baseline: float | None
 
@@ -95,9 +94,7 @@ def grid_of(record: Record, suite: Comparison) -> Grid:
             beside = members.get(f"{BASELINE}{member.name}")
             other = beside.whole if beside is not None else None
             failing = 1 - other.value if isinstance(other, Estimate) else None
-            own.append(
-                Cell(row, column, member.whole, len(own), member.digest, member.level, failing)
-            )
+            own.append(Cell(row, column, member.whole, len(own), member.level, failing))
     ranked = sorted(rows, key=lambda row: sum(c.kept.value for c in rows[row]) / len(rows[row]))
     columns = [tuple(cell.column for cell in cells) for cells in rows.values()]
     shared = len(set(columns)) == 1
@@ -119,19 +116,14 @@ def suite_chart(record: Record, suite: Comparison, parts: Mapping[str, Record]) 
 
 
 def _rows_of(grid: Grid) -> list[Row]:
-    return [
-        {
-            "row": cell.row,
-            "place": cell.order,
-            "column": grid.columns[cell.order],
-            "level": cell.column,
-            "value": 100 * cell.kept.value,
-            "low": 100 * cell.kept.interval.low,
-            "high": 100 * cell.kept.interval.high,
-        }
-        for cells in grid.rows.values()
-        for cell in cells
-    ]
+    rows = list[Row]()
+    for cell in (cell for cells in grid.rows.values() for cell in cells):
+        kept, around = cell.kept.value, cell.kept.interval
+        column = grid.columns[cell.order]
+        place: Row = {"place": cell.order, "column": column, "level": cell.column}
+        share = {"value": 100 * kept, "low": 100 * around.low, "high": 100 * around.high}
+        rows.append({"row": cell.row, **place, **share})
+    return rows
 
 
 def _axis_title(grid: Grid) -> str:
@@ -271,6 +263,7 @@ def view(
     counted = "" if clean is None else f"; clean accuracy {percent(clean)}, counted"
     first = next(iter(parts.values()), record)
     section = _section(record, grid, quantity, clean)
+    shared = [row for row in provenance(first) if row[0] in _OF_ALL_CELLS]
     return View(
         title=page_title({"": named}, [f"the suite {suite.suite}"]),
         headline=tuple(c for c in record.claims if isinstance(c, SuiteMean | CorruptionError)),
@@ -289,13 +282,9 @@ def view(
         sections=(section,),
         answer=suite_table(record, grid, clean, alone=False),
         command=command,
-        provenance=(("", (("Study", record.digest), *_shared_provenance(first))),),
+        # what the cells have in common: not the study, the perturbation and the trials of one
+        provenance=(("", (("Study", record.digest), *shared)),),
     )
-
-
-def _shared_provenance(part: Record) -> list[tuple[str, str]]:
-    """What the cells have in common: not the study, the perturbation and the trials of one."""
-    return [row for row in provenance(part) if row[0] in _OF_ALL_CELLS]
 
 
 def _section(record: Record, grid: Grid, quantity: str, clean: float | None) -> Section:

@@ -86,19 +86,15 @@ def failed_table(record: Record, details: Tally) -> Table | None:
         return None
     failed.sort(key=lambda row: -_failed(row) / row.result.trials)
     single = all(row.result.trials == 1 for row in record.inputs)
-    rows = tuple(
-        (
-            row.id,
-            *((details.names[row.label],) if row.label is not None else ()),
-            *(() if single else (_count(row),)),
-        )
-        for row in failed[:_PAGE_ROWS]
-    )
+    rows = list[tuple[str, ...]]()
+    for row in failed[:_PAGE_ROWS]:
+        name = () if row.label is None else (details.names[row.label],)
+        rows.append((row.id, *name, *(() if single else (_count(row),))))
     left = len(failed) - len(rows)
     note = f"{left:,} more failed; --json has all." if left else ""
-    names = ("case", details.by or "class") if details.names else ("case",)
+    names = ("case", *((details.by or "class",) if details.names else ()))
     headings = names if single else (*names, "trials")
-    return Table("Cases that failed", headings, rows, len(names), note)
+    return Table("Cases that failed", headings, tuple(rows), len(names), note)
 
 
 def differing_table(parts: Mapping[str, Record]) -> Table | None:
