@@ -175,11 +175,8 @@ def _usage_sentence(error: Any) -> str:  # noqa: ANN401  click's
 def _our_name(error: Any, context: Any) -> str:  # noqa: ANN401  click's
     """The name of an option that other tools call so, or that is misspelt; else empty."""
     given: str = getattr(error, "option_name", "")
-    known = (
-        [name for option in getattr(context, "command", context).params for name in option.opts]
-        if context
-        else []
-    )
+    params = getattr(context, "command", context).params if context else []
+    known = [name for option in params for name in option.opts]
     ours = _OUR_NAMES.get(given, "")
     if ours in known:
         return f"No such option: {given} (here it is {ours})"

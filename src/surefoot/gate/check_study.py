@@ -27,7 +27,7 @@ from surefoot.conclude.not_worse import (
     not_worse_than,
     share_claims,
 )
-from surefoot.core.claims import About, Claim, Verdict
+from surefoot.core.claims import Claim, Verdict
 from surefoot.core.results import exceeds
 from surefoot.engine.devices import prepare_gpu
 from surefoot.errors import EvidenceFailed, InvalidArgument, ReportFailed, SurefootError
@@ -39,6 +39,7 @@ from surefoot.evidence.statement import Evidence, read_statement
 from surefoot.gate import gate as g
 from surefoot.gate.read_gate import (
     COMMANDS,
+    EVIDENCE,
     OF_CLEAN,
     comparison_error,
     confidence_for,
@@ -48,6 +49,7 @@ from surefoot.gate.read_gate import (
 )
 from surefoot.records.options import refused, refused_value
 from surefoot.records.record import Curves, EarlierModel, Record, Requirements
+from surefoot.report.clauses import by_scope
 from surefoot.report.page import write_page
 from surefoot.report.sentences import measured_words
 from surefoot.store.locations import without_passwords
@@ -56,7 +58,6 @@ from surefoot.system.user_code import raised_words
 from surefoot.system.whole_file import real_path, write_whole
 
 if TYPE_CHECKING:
-    from surefoot.commands.caller import Caller
     from surefoot.study import Result
 
 
@@ -148,7 +149,9 @@ def check_study(gate: g.Gate, study: g.GateStudy, caller: Caller = QUIET) -> g.S
     before, hardly anything but the model itself can fail here.
     """
     began = time.monotonic()
-    caller = replace(caller, command=repeat_command(study), study=study.name)
+    # for who has no study file: the command that measures the same
+    command = shell_command(COMMANDS[study.command], _values(study))
+    caller = replace(caller, command=command, study=study.name)
     try:
         result, earlier = _run(gate, study, caller)
     except SurefootError as error:
@@ -160,13 +163,15 @@ def check_study(gate: g.Gate, study: g.GateStudy, caller: Caller = QUIET) -> g.S
         words = f"a fault in surefoot, please report it: {raised_words(error)}"
         return _failed(study, words, began)
     claims = (*result.claims, *_claims_by_name(result.record, earlier))
-    every = [g.GateVerdict(claim, measured_words(claim, claims)) for claim in result.verdicts]
-    verdicts = tuple(verdict for verdict in every if not _is_one_class(verdict.claim))
+    verdicts, of_classes = (
+        tuple(g.GateVerdict(claim, measured_words(claim, claims)) for claim in some)
+        for some in by_scope(result.verdicts)
+    )
     return g.StudyOutcome(
         study.name,
         g.worst([verdict.outcome for verdict in verdicts]),
         verdicts,
-        tuple(verdict for verdict in every if _is_one_class(verdict.claim)),
+        of_classes,
         result,
         recorded=all(part.from_store for part in result.parts.values() or [result])
         and (earlier is None or earlier.recorded),
@@ -179,11 +184,6 @@ def _failed(study: g.GateStudy, message: str, began: float) -> g.StudyOutcome:
     words = without_passwords(message, str(study.options["store"]))
     seconds = time.monotonic() - began
     return g.StudyOutcome(study.name, g.Outcome.ERROR, message=words, seconds=seconds)
-
-
-def repeat_command(study: g.GateStudy) -> str:
-    """The command that measures the same, for who has no study file."""
-    return shell_command(COMMANDS[study.command], _values(study))
 
 
 def _run(gate: g.Gate, study: g.GateStudy, caller: Caller) -> tuple[Result, EarlierRun | None]:
@@ -274,8 +274,7 @@ def _takes_confidence(study: g.GateStudy) -> bool:
 
 def _of_earlier_model(study: g.GateStudy, model: str | None) -> dict[str, Given]:
     """The same of the earlier model: nothing is required of it, and no file is written."""
-    files = ("report", "figure", "counterexamples", "vnnlib")
-    left_out = (*files, *OF_CLEAN)
+    left_out = ("report", "figure", "counterexamples", "vnnlib", *OF_CLEAN)
     values = {n: v for n, v in _values(study).items() if not (n in left_out or is_requirement(n))}
     return {**values, "model": model}
 
@@ -291,15 +290,6 @@ def _check_spending(study: g.GateStudy, result: Result) -> None:
                 f" and its part of the file's error is {most:g}: use a method that takes a "
                 "confidence"
             )
-
-
-def _is_one_class(claim: Claim) -> bool:
-    """Whether it is a part of the verdict on all classes, which stands before it."""
-    return claim.about.of is About.CLASS and bool(claim.about.name)
-
-
-_EVIDENCE = ".evidence.json"
-"""The end of the name of a file of evidence."""
 
 
 @python_function
@@ -345,41 +335,36 @@ def each_outcome(
         outcome = check_study(gate, study, caller)
         if choice.evidence is not None and outcome.result is not None:
             try:
-                file = write_evidence_of(
-                    study, outcome, outcome.result, choice.evidence, choice.key
-                )
+                file = _write_evidence(outcome, outcome.result, study.store, choice)
                 outcome = replace(outcome, evidence=file)
             except SurefootError as error:
                 outcome = replace(outcome, outcome=g.Outcome.ERROR, message=str(error))
         yield outcome
 
 
-def write_evidence_of(
-    study: g.GateStudy,
-    outcome: g.StudyOutcome,
-    result: Result,
-    folder: str | Path,
-    key: str | Path | None,
+def _write_evidence(
+    outcome: g.StudyOutcome, result: Result, place: str, choice: GateOptions
 ) -> Path:
     """Write the evidence of a study: all its runs and verdicts, in one file."""
     from surefoot.evidence.write import evidence_in_store, write_statement
     from surefoot.store import reading
 
+    folder = Path(choice.evidence or "")
     try:
-        Path(folder).mkdir(exist_ok=True)
+        folder.mkdir(exist_ok=True)
     except OSError as error:
         raise ReportFailed(
             f"{folder} cannot be created ({error.strerror or error}): choose another folder"
         ) from error
     records = {name: part.record for name, part in result.parts.items()}
-    with reading(study.store) as store:
+    with reading(place) as store:
         known = store.stored(result.record.digest)
         source = None if known is None else known.source
         if source is not None:  # known may have another requirement, in its command too
             source = replace(source, command=result.command)
         record = replace(result.record, source=source or result.record.source)
         evidence = evidence_in_store(record, store, records, outcome.earlier)
-    return write_statement(evidence, Path(folder) / f"{study.name}{_EVIDENCE}", key)
+    return write_statement(evidence, folder / f"{outcome.name}{EVIDENCE}", choice.key)
 
 
 def _check_outputs(gate: g.Gate, chosen: Sequence[g.GateStudy], choice: GateOptions) -> None:
@@ -396,13 +381,13 @@ def _check_outputs(gate: g.Gate, chosen: Sequence[g.GateStudy], choice: GateOpti
         return
     folder = real_path(choice.evidence)
     junit = None if choice.junit is None else real_path(choice.junit)
-    if junit is not None and junit.parent == folder and junit.name.lower().endswith(_EVIDENCE):
+    if junit is not None and junit.parent == folder and junit.name.lower().endswith(EVIDENCE):
         raise refused_value(
             "junit", choice.junit, "is named like evidence, and in its folder: name it junit.xml"
         )
     if folder.is_dir():
         for study in chosen:
-            check_text_file(folder / f"{study.name}{_EVIDENCE}")
+            check_text_file(folder / f"{study.name}{EVIDENCE}")
 
 
 def write_cases(outcomes: Sequence[g.StudyOutcome], choice: GateOptions) -> None:

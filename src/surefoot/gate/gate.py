@@ -220,8 +220,11 @@ def study_lines(outcome: StudyOutcome) -> list[str]:
 
 
 def _indented(outcome: StudyOutcome) -> list[str]:
-    below = [*_open_classes(outcome), *outcome.cautions]
-    return [f"{'':{_WIDTH}}  - {visible(words)}" for words in below]
+    below = list[str]()
+    if any(v.outcome is not Outcome.PASSED for v in outcome.verdicts):
+        # the classes that are not shown to meet what is required, where not all of them are
+        below = [v.message for v in outcome.classes if v.outcome is not Outcome.PASSED]
+    return [f"{'':{_WIDTH}}  - {visible(words)}" for words in (*below, *outcome.cautions)]
 
 
 def junit_cases(outcomes: Sequence[StudyOutcome]) -> list[Case]:
@@ -235,24 +238,18 @@ def junit_cases(outcomes: Sequence[StudyOutcome]) -> list[Case]:
         seconds = one.seconds / max(1, len(one.verdicts))
         subject = [] if one.result is None else one.result.view.subject
         about = "\n".join((*subject, *one.cautions))
-        cases += [_case(one, verdict, seconds, about) for verdict in one.verdicts]
+        for v in one.verdicts:
+            outcome, message = _CASES[v.outcome], " ".join([v.message, *one.notes])
+            cases.append(Case(one.name, v.requirement, outcome, message, seconds, about))
     return cases
-
-
-def _case(study: StudyOutcome, verdict: GateVerdict, seconds: float, about: str) -> Case:
-    outcome, message = _CASES[verdict.outcome], " ".join([verdict.message, *study.notes])
-    return Case(study.name, verdict.requirement, outcome, message, seconds, about)
-
-
-def _open_classes(outcome: StudyOutcome) -> list[str]:
-    """The classes that are not shown to meet what is required, where not all of them are."""
-    if all(v.outcome is Outcome.PASSED for v in outcome.verdicts):
-        return []
-    return [v.message for v in outcome.classes if v.outcome is not Outcome.PASSED]
 
 
 def _line(word: str, name: str, text: str) -> str:
     return f"{word:{_WIDTH}}  {visible(name)}: {visible(text)}"
+
+
+_IN_JSON = ("outcome", "requirement", "sentence", "measured")
+"""Of a verdict."""
 
 
 def _number(count: int, one: str, several: str) -> str:
@@ -284,14 +281,10 @@ class GateOutcome:
         counts = Counter(verdict.outcome for one in self.studies for verdict in one.verdicts)
         words = [f"{counts[one]} {one}" for one in Outcome if counts[one]]
         words += [f"{_number(failed, 'study', 'studies')} with an error"] * bool(failed)
-        some = (
-            "" if len(self.studies) == len(self.gate.studies) else f" of {len(self.gate.studies)}"
-        )
-        subject = (
-            f"{_number(len(self.studies), 'study', 'studies')}{some}, "
-            f"{_number(verdicts, 'verdict', 'verdicts')}"
-        )
-        said = [f"{subject}: {', '.join(words) or 'nothing was required'}."]
+        number, every = len(self.studies), len(self.gate.studies)
+        subject = _number(number, "study", "studies") + ("" if number == every else f" of {every}")
+        came_to = ", ".join(words) or "nothing was required"
+        said = [f"{subject}, {_number(verdicts, 'verdict', 'verdicts')}: {came_to}."]
         if verdicts:
             said.append(self.gate.budget)
         if self.studies and all(one.recorded for one in self.studies):
@@ -325,15 +318,7 @@ class GateOutcome:
                 "outcome": one.outcome,
                 "message": one.message,
                 "recorded": one.recorded,
-                "requirements": [
-                    {
-                        "outcome": v.outcome,
-                        "requirement": v.requirement,
-                        "sentence": v.sentence,
-                        "measured": v.measured,
-                    }
-                    for v in one.verdicts
-                ],
+                "requirements": [{n: getattr(v, n) for n in _IN_JSON} for v in one.verdicts],
                 "notes": one.cautions,
                 "result": None if one.result is None else json.loads(one.result.to_json()),
             }

@@ -133,11 +133,6 @@ OF_CLEAN = ("clean_accuracy", "accept_clean_accuracy")
 """What is said of the clean accuracy, which is counted: it spends nothing."""
 
 
-def takes_a_path(parameter: option.Parameter) -> bool:
-    """Whether the value is a file or a folder."""
-    return Path in option.plain_types(parameter.hint)
-
-
 def unknown(where: str, name: str, words: Iterable[str]) -> str:
     """That there is no such word here, with the near ones."""
     known = [word.replace("_", "-") for word in words]
@@ -209,7 +204,8 @@ def _placed(command: StudyCommand, name: str, value: Given, folder: Path) -> Giv
         return _OWN_CODE.sub(lambda m: beside(folder, m["file"]), value)
     parameter = command.parameters.get(name)
     is_file = name in _FILE_OR_WORD and (folder / value).exists()
-    is_path = name == "data" or (parameter is not None and takes_a_path(parameter))
+    types = () if parameter is None else option.plain_types(parameter.hint)
+    is_path = name == "data" or Path in types
     return beside(folder, value) if is_file or (is_path and name not in _FILE_OR_WORD) else value
 
 
@@ -293,7 +289,8 @@ REGRESSION = ("not_worse_than", "previous_model", "margin")
 """What a study says of such a comparison."""
 COMPARABLE = ("estimate", "certify", "tail", "curve", "critical")
 """Commands whose results are compared with those of an earlier model."""
-_ENDING = ".evidence.json"
+EVIDENCE = ".evidence.json"
+"""The end of the name of a file of evidence."""
 _NOTHING_MORE = GateOptions()
 
 
@@ -362,12 +359,12 @@ def _evidence_of(path: str, names: Sequence[str]) -> dict[str, str]:
     """The file of each study that this path is for: of a folder of evidence, of every one."""
     place, shown = Path(path), f"not_worse_than (--not-worse-than) {path}"
     if os.path.isdir(path):
-        files = {name: place / f"{name}{_ENDING}" for name in names}
+        files = {name: place / f"{name}{EVIDENCE}" for name in names}
         missing = [name for name, file in files.items() if not file.exists()]
         if missing or not files:
             raise InvalidArgument(
                 f"{shown} has no evidence of {' and '.join(missing) or 'a study'}: name the files "
-                f"of the studies that are compared ({place / 'NAME'}{_ENDING})"
+                f"of the studies that are compared ({place / 'NAME'}{EVIDENCE})"
             )
         return {name: str(file) for name, file in files.items()}
     known = ", ".join(names) or "there are none"
@@ -376,7 +373,7 @@ def _evidence_of(path: str, names: Sequence[str]) -> dict[str, str]:
             f"{shown}: there is no such file: correct its name; NAME=FILE is for the study NAME "
             f"({known})"
         )
-    stem = place.name.removesuffix(_ENDING)
+    stem = place.name.removesuffix(EVIDENCE)
     if stem in names or len(names) == 1:
         return {stem if stem in names else names[0]: path}
     raise InvalidArgument(

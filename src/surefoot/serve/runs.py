@@ -28,16 +28,7 @@ from surefoot.core.claims import (
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Estimate, Interval
 from surefoot.errors import InvalidArgument, SurefootError
-from surefoot.records.record import (
-    Comparison,
-    Counterexample,
-    Example,
-    InputRow,
-    Radii,
-    RareFailures,
-    Record,
-    Samples,
-)
+from surefoot.records import record as records
 from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.report.formatting import percent, percent_range, radius_range
 from surefoot.report.key_figure import KeyFigure, accuracy_of, clean_words, key_figure
@@ -64,24 +55,23 @@ _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60}
 """Of an age in words: in seconds, the longest first; below a minute a run is in progress."""
 
 
-def state_of(line: RunLine | RunPosition, now: datetime | None = None) -> State:
+def state_of(line: RunLine | RunPosition) -> State:
     """The state of a run, by its record and its last write: nothing else says that it goes on."""
-    recent = seconds_since(line.written, now) <= RECENT_SECONDS
     if line.finished and not line.stopped:
         return State.FINISHED
-    if line.finished:
-        goes_on = recent and line.written > line.finished
-        return State.IN_PROGRESS if goes_on else State.STOPPED
-    return State.IN_PROGRESS if recent else State.UNFINISHED
+    # an unfinished one has an empty time of its end
+    if seconds_since(line.written) <= RECENT_SECONDS and line.written > line.finished:
+        return State.IN_PROGRESS
+    return State.STOPPED if line.finished else State.UNFINISHED
 
 
-def state_words(state: State, written: str, now: datetime | None = None) -> str:
+def state_words(state: State, written: str) -> str:
     """The state for people; where a process may be at work or gone, when it last wrote."""
     match state:
         case State.STOPPED:
             return "stopped by the time limit"
         case State.UNFINISHED:
-            return f"unfinished, last written {_age_words(seconds_since(written, now))}"
+            return f"unfinished, last written {_age_words(seconds_since(written))}"
         case _:
             return str(state)
 
@@ -95,14 +85,14 @@ def _age_words(seconds: float) -> str:
     return f"{number:,} {unit}{'' if number == 1 else 's'} ago"
 
 
-def seconds_since(time: str, now: datetime | None = None) -> float:
+def seconds_since(time: str) -> float:
     """Seconds since a time of a store; without end where it cannot be read."""
     try:
         then = datetime.fromisoformat(time)
     except ValueError:
         return float("inf")
     then = then if then.tzinfo else then.replace(tzinfo=UTC)
-    return ((now or datetime.now(UTC)) - then).total_seconds()
+    return (datetime.now(UTC) - then).total_seconds()
 
 
 def counts_inputs(method: str) -> bool:
@@ -273,7 +263,7 @@ def run_page(stores: Sequence[ServedStore], wanted: Filter, page: int) -> RunPag
             lines = store.lines()
             total += len(lines)
             own, cells = _fitting(store, lines, wanted), store.cells(lines)
-            shown = [pair for pair in own if wanted.cells or pair[1].digest not in cells]
+            shown = [(store, o) for o in own if wanted.cells or o.digest not in cells]
             hidden += len(own) - len(shown)
             fitting += shown
         except SurefootError as error:
@@ -285,16 +275,14 @@ def run_page(stores: Sequence[ServedStore], wanted: Filter, page: int) -> RunPag
     return RunPage(runs, numbers, total, tuple(problems), hidden)
 
 
-def _fitting(
-    store: ServedStore, lines: Sequence[RunLine], wanted: Filter
-) -> list[tuple[ServedStore, RunLine]]:
+def _fitting(store: ServedStore, lines: Sequence[RunLine], wanted: Filter) -> list[RunLine]:
     fitting = [line for line in lines if wanted.fits(store, line)]
     if wanted.verdict:
         keys = [line.key for line in fitting if line.finished]
         ends = store.ask(lambda runs: runs.endings(keys))
         of_run = {key: worst(ending.verdicts) for key, ending in ends.items()}
         fitting = [o for o in fitting if (v := of_run.get(o.key)) and v.verdict == wanted.verdict]
-    return [(store, line) for line in fitting]
+    return fitting
 
 
 def worst(verdicts: Sequence[Claim]) -> Claim | None:
@@ -402,7 +390,7 @@ def _listed(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def comparability(first: Record, second: Record) -> Comparability:
+def comparability(first: records.Record, second: records.Record) -> Comparability:
     """In what two runs differ; data, perturbation, property and kind of method must be the same."""
     a, b = first.study, second.study
     applied = (str(a.perturbation), str(b.perturbation))
@@ -433,19 +421,19 @@ def _data(study: StudySpec) -> str:
     return f"{study.words.source}, {study.inputs.selection} ({study.inputs.digest[:12]})"
 
 
-def _model(record: Record) -> str:
+def _model(record: records.Record) -> str:
     name = "a model in memory" if record.source is None else record.source.model
     return f"{name} ({record.study.model.digest[:12]})"
 
 
-def _members(record: Record) -> str:
+def _members(record: records.Record) -> str:
     """What a comparison compares; a run by itself has none."""
     return ", ".join(record.spec.names) if isinstance(record.spec, ComparisonSpec) else "none"
 
 
-def _quantity(record: Record) -> str:
+def _quantity(record: records.Record) -> str:
     """What the method measures, so far as its numbers can stand beside those of another."""
-    if isinstance(record.details, Comparison):
+    if isinstance(record.details, records.Comparison):
         return f"comparison of {record.details.along}s"
     study = record.study
     kind, kappa = study.method.kind, study.method.number("kappa")
@@ -474,14 +462,14 @@ class ShownInput:
     id: str
     label: str
     predicted: str
+    trials: int
+    clean_fault: str
     state: str
     value: str
     interval: str
-    trials: int
     failure: float | None
     order: tuple[float, float]
-    clean_fault: str
-    example: Example | Counterexample | None = None
+    example: records.Example | records.Counterexample | None = None
     first_failure: FirstFailure | None = None
 
 
@@ -533,7 +521,7 @@ class InputPage:
     labels: tuple[str, ...]
 
 
-def input_page(record: Record, wanted: InputFilter, page: int) -> InputPage:
+def input_page(record: records.Record, wanted: InputFilter, page: int) -> InputPage:
     """The inputs that fit, in order."""
     shown = [shown_input(record, row) for row in record.inputs]
     fitting = sorted(filter(wanted.fits, shown), key=SORTS[wanted.sort])
@@ -546,7 +534,7 @@ def input_page(record: Record, wanted: InputFilter, page: int) -> InputPage:
     return InputPage(rows, numbers, len(shown), labels)
 
 
-def one_input(record: Record, name: str) -> ShownInput | None:
+def one_input(record: records.Record, name: str) -> ShownInput | None:
     """The input of this name; None where there is none."""
     row = next((row for row in record.inputs if row.id == name), None)
     if row is None:
@@ -561,21 +549,11 @@ def with_failures(
     return tuple(replace(row, first_failure=failures.get(row.id)) for row in rows)
 
 
-def shown_input(record: Record, row: InputRow) -> ShownInput:
+def shown_input(record: records.Record, row: records.InputRow) -> ShownInput:
     """What a table says of one input."""
-    state, value, interval, failure, order = _words(row.result)
-    return ShownInput(
-        row.id,
-        _class_name(record, row.label),
-        _class_name(record, row.predicted),
-        state,
-        value,
-        interval,
-        row.result.trials,
-        failure,
-        order,
-        clean_fault(record, row),
-    )
+    label, predicted = (_class_name(record, one) for one in (row.label, row.predicted))
+    trials, fault = row.result.trials, clean_fault(record, row)
+    return ShownInput(row.id, label, predicted, trials, fault, *_words(row.result))
 
 
 _Words = tuple[str, str, str, float | None, tuple[float, float]]
@@ -634,16 +612,16 @@ def _failure_range(kept: Interval) -> str:
     return percent_range(Interval(1 - kept.high, 1 - kept.low))
 
 
-def _class_name(record: Record, label: int | None) -> str:
+def _class_name(record: records.Record, label: int | None) -> str:
     names = record.study.inputs.class_names
     if label is None:
         return ""
     return names[label] if 0 <= label < len(names) else str(label)
 
 
-def _examples(record: Record) -> dict[str, Example | Counterexample]:
+def _examples(record: records.Record) -> dict[str, records.Example | records.Counterexample]:
     """The examples that the run holds, by input."""
     details = record.details
-    if isinstance(details, Samples | Radii | RareFailures):
+    if isinstance(details, records.Samples | records.Radii | records.RareFailures):
         return {example.id: example for example in details.examples}
     return {}

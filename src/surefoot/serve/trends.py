@@ -62,11 +62,12 @@ def trends(
         if claim is not None:
             own = replace(run, claims=(claim,))
             groups.setdefault(_asked(own, claim), []).append(own)
-    made = [
-        Trend(tuple(runs), _required_of(runs[0]))
-        for runs in groups.values()
-        if len({run.line.version for run in runs}) > 1
-    ]
+    made = []
+    for runs in groups.values():
+        if len({run.line.version for run in runs}) > 1:
+            verdicts = (v for v in runs[0].ending.verdicts if measured_claims(v, runs[0].claims))
+            required = next((v.requirement.number for v in verdicts if v.requirement), None)
+            made.append(Trend(tuple(runs), required))
     return sorted(made, key=lambda trend: trend.last.line.started, reverse=True)
 
 
@@ -89,9 +90,3 @@ def _asked(run: ListedRun, claim: Trended) -> Hashable:
     required = tuple((v.kind, v.about, n) for v, n in zip(ends.verdicts, numbers, strict=True))
     same = claim.kind, about.of, about.name, about.only, claim.guarantee.error
     return run.line.question, *same, tuple(sorted(ends.cells)), required
-
-
-def _required_of(run: ListedRun) -> float | None:
-    """The number that was required of the claim that is shown."""
-    shown = (v for v in run.ending.verdicts if measured_claims(v, run.claims))
-    return next((v.requirement.number for v in shown if v.requirement), None)
