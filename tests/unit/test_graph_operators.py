@@ -97,6 +97,10 @@ CASES = [
     ("Resize", PLANE, (NONE, UP), {"mode": "linear"}),
     ("Resize", PLANE, (NONE, UP),
      {"mode": "linear", "coordinate_transformation_mode": "align_corners"}),
+    ("Resize", PLANE, (NONE, UP), {"mode": "cubic"}),
+    ("Resize", PLANE, (NONE, UP),
+     {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1,
+      "coordinate_transformation_mode": "asymmetric"}),
     ("Slice", PLANE, (whole(1, 4), whole(5, -9), whole(2, 3), whole(2, -1)), {}),
     ("Softmax", PLANE, (), {"axis": 2}),
     ("Softmax", PLANE, (), {"axis": 1}, 11),
@@ -223,6 +227,7 @@ def test_an_operator_that_is_not_known_is_named_with_the_way_out():
     graph = read_graph(model([node("Hardmax", "x", "y")], {}, FLAT))
     message = refused("Hardmax", program, graph, "y")
     assert "export the model with other operators" in message
-    resize = [node("Resize", "x none up", "y", mode="cubic")]
+    crop = "tf_crop_and_resize"
+    resize = [node("Resize", "x none up", "y", coordinate_transformation_mode=crop)]
     graph = read_graph(model(resize, {"none": NONE, "up": UP}, PLANE))
-    refused(r"Resize .* cubic", evaluate, graph, noise(2, *PLANE), "y")
+    refused(rf"Resize .* {crop}", evaluate, graph, noise(2, *PLANE), "y")

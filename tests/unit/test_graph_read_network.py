@@ -28,7 +28,11 @@ Constants = dict[str, np.ndarray]
 
 
 def model(
-    nodes: Sequence[Any], constants: Constants, shape: Sequence[Any], out: str = "y"
+    nodes: Sequence[Any],
+    constants: Constants,
+    shape: Sequence[Any],
+    out: str = "y",
+    opset: int = 17,
 ) -> bytes:
     graph = helper.make_graph(
         list(nodes),
@@ -37,7 +41,8 @@ def model(
         [helper.make_tensor_value_info(out, TensorProto.FLOAT, None)],
         [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
     )
-    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    opsets = [helper.make_opsetid("", opset)]
+    onnx_model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
     return bytes(onnx_model.SerializeToString())
 
 
@@ -54,9 +59,9 @@ def head(value: str, size: int, classes: int = 3) -> tuple[list[Any], Constants]
     return nodes, {"last": single(classes, size, seed=9), "b_last": single(classes, seed=8)}
 
 
-def image(body: list[Any], constants: Constants, out: str, size: int) -> bytes:
+def image(body: list[Any], constants: Constants, out: str, size: int, opset: int = 17) -> bytes:
     nodes, more = head(out, size)
-    return model([*body, *nodes], {**constants, **more}, [1, 2, 6, 6])
+    return model([*body, *nodes], {**constants, **more}, [1, 2, 6, 6], opset=opset)
 
 
 def agrees(source: bytes) -> None:
@@ -96,7 +101,8 @@ def test_average_pools(at: dict[str, Any], size: int) -> None:
     agrees(image(body, {}, "p", size))
 
 
-def test_global_average_pool_and_batch_norm() -> None:
+@pytest.mark.parametrize("opset", [9, 13, 17])
+def test_global_average_pool_and_batch_norm(opset: int) -> None:
     constants = {
         "s": single(2),
         "b": single(2, seed=1),
@@ -108,7 +114,7 @@ def test_global_average_pool_and_batch_norm() -> None:
         node("LeakyRelu", "n", "r", alpha=0.2),
         node("GlobalAveragePool", "r", "p"),
     ]
-    agrees(image(body, constants, "p", 2))
+    agrees(image(body, constants, "p", 2, opset))
 
 
 def test_arithmetic_with_constants_and_shapes() -> None:

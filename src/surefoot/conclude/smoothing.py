@@ -120,7 +120,8 @@ def _claims(facts: StudyFacts, rows: Sequence[InputRow], details: Certificates) 
         around = results.Interval(row.least / n, 1.0)
         of_these.append(CertifiedAccuracy(common, **known, value=row.shown / n, interval=around))
         said = replace(common, about=population)
-        if isinstance(row.whole, results.Undecided):  # nothing is certified: that says nothing of others
+        if isinstance(row.whole, results.Undecided):
+            # nothing is certified, which says nothing of others
             known |= {"interval": results.UNIT}
         else:
             promise = replace(row.whole.guarantee, error=error, jointly=together)

@@ -368,12 +368,12 @@ def _space_to_depth(c: Call) -> Array:
 
 
 def _resize(c: Call) -> Array:
-    """Axis by axis: the nearest value, or a line between two."""
+    """Axis by axis: the nearest value, a line between two, or a cubic curve through four."""
     older = c.node.op == "Upsample" or c.opset < 11
     mode = c.at("mode", "nearest")
     how = "asymmetric" if older else c.at("coordinate_transformation_mode", "half_pixel")
     known = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
-    if mode not in ("nearest", "linear") or how not in known or c.at("antialias", 0):
+    if mode not in ("nearest", "linear", "cubic") or how not in known or c.at("antialias", 0):
         raise c.unread(f"its mode is {mode}, {how}")
     if c.at("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise c.unread("it keeps the aspect ratio")
@@ -392,15 +392,30 @@ def _resize(c: Call) -> Array:
             rounding = "floor" if older else c.at("nearest_mode", "round_prefer_floor")
             places = np.clip(_ROUNDINGS[rounding](at), 0, length - 1).astype(np.int64)
             out = c.xp.take(out, c.along(places), axis=axis)
-        else:
+            continue
+        if mode == "linear":
             at = np.clip(at, 0, length - 1)
-            below = np.floor(at).astype(np.int64)
-            above = np.minimum(below + 1, length - 1)
-            share = c.along((at - below).reshape(-1, *(1,) * (out.ndim - axis - 1)))
-            share = c.xp.astype(share, out.dtype)
-            low, high = (c.xp.take(out, c.along(p), axis=axis) for p in (below, above))
-            out = low * (1 - share) + high * share
+        near = np.floor(at)[:, None] + ((0, 1) if mode == "linear" else (-1, 0, 1, 2))
+        far = np.abs(at[:, None] - near)
+        shares = 1 - far if mode == "linear" else _cubic(far, c.at("cubic_coeff_a", -0.75))
+        if mode == "cubic" and c.at("exclude_outside", 0):
+            shares = shares * ((near >= 0) & (near < length))
+            shares = shares / shares.sum(axis=1, keepdims=True)
+        places = np.clip(near, 0, length - 1).astype(np.int64)
+        beside = (-1, *(1,) * (out.ndim - axis - 1))
+        out = sum(
+            c.xp.take(out, c.along(place), axis=axis)
+            * c.xp.astype(c.along(share.reshape(beside)), out.dtype)
+            for place, share in zip(places.T, shares.T, strict=True)
+        )
     return out
+
+
+def _cubic(far: Values, a: float) -> Values:
+    """The share of a value so far away, at most 2 (Keys 1981, equation 4 with a free `a`)."""
+    inner = ((a + 2) * far - (a + 3)) * far**2 + 1
+    outer = ((far - 5) * far + 8) * far * a - 4 * a
+    return np.where(far <= 1, inner, outer)
 
 
 _ROUNDINGS: dict[str, Callable[[Values], Values]] = {
