@@ -121,6 +121,8 @@ _STRONGER_TIMES = 6.0
 _STRONGER_SHARE = 0.15
 """How many times the first attack's time the second takes, and the share of the time left that it
 may take. Where it is longer a short one must do: large networks keep their time for proofs."""
+_SECOND_TIMES = 4.0
+"""How many times the first attack's time must be left for a second, which has no limit."""
 _ABOUT_GOAL, _SHORT_ATTACK = 4.0, Effort(rounds=3, steps=15, near=0.95)
 """The radius of a short attack in goals, and its effort: a bound without branching proves half the
 critical radius or more, so that what it leaves open is rarely farther."""
@@ -194,9 +196,10 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     if task.goal is None and task.answered() is None and begun - attacked > patience:
         _raise_low_without_search(task)  # no tree is likely to end
     end, seconds = _prove_below_high(task, patience)
-    if task.reason() is None and end is _TreeEnd.OUT_OF_TIME:
-        before = bracket.high
-        long = _STRONGER_TIMES * (begun - attacked) > _STRONGER_SHARE * budget.time_left()
+    first, left = begun - attacked, budget.time_left()
+    hurried = left < _SECOND_TIMES * first  # never where nodes are limited
+    if task.reason() is None and end is _TreeEnd.OUT_OF_TIME and not hurried:
+        before, long = bracket.high, _STRONGER_TIMES * first > _STRONGER_SHARE * left
         for attack in (search.find_counterexample, search.find_nearer_counterexample)[long:]:
             radius = min(task.largest_radius, bracket.high)
             effort = Effort() if long else _STRONGER_ATTACK
