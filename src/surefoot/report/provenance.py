@@ -108,7 +108,7 @@ def preflight_cautions(record: Record, name: str = "") -> tuple[Caution, ...]:
     """What the preflight found odd, to be read before the result."""
     head = f"{name}: " if name else ""
     return tuple(
-        Caution(f"Note: {head}{f.name}: {with_full_stop(f.finding)}", f.is_urgent)
+        Caution(f"Note: {head}{f.name}: {with_full_stop(f.finding)}", f.is_urgent, f.blocks)
         for f in record.findings
         if f.is_warning
     )

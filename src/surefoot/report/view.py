@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from surefoot.core.claims import Claim
+from surefoot.core.reasons import Reason
 from surefoot.records.record import Change
 from surefoot.report import alt
 from surefoot.report.clauses import assumption_words, capitalised
@@ -57,10 +58,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Caution:
-    """A sentence to be read beside the number; without an `urgent` one it must not be read."""
+    """A sentence to be read beside the number; without an `urgent` one it must not be read.
+
+    `blocks` is the reason that it gives, where no requirement can pass.
+    """
 
     text: str
     urgent: bool = False
+    blocks: Reason | None = None
 
 
 @dataclass(frozen=True)
@@ -218,15 +223,22 @@ class View:
     @property
     def first_cautions(self) -> list[str]:
         """The cautions right below the verdicts, the urgent ones first."""
-        urgent = self.urgent
-        others = [line for line in self.cautions if line not in urgent]
-        return urgent + others[: max(0, _CAUTIONS_ABOVE - len(urgent))]
+        ordered = sorted(self._not_in_verdicts, key=lambda one: not one.urgent)
+        urgent = sum(one.urgent for one in ordered)
+        return [one.text for one in ordered[: max(urgent, _CAUTIONS_ABOVE)]]
 
     @property
     def notes(self) -> list[str]:
         """The other cautions."""
         first = self.first_cautions
-        return [line for line in self.cautions if line not in first]
+        return [one.text for one in self._not_in_verdicts if one.text not in first]
+
+    @property
+    def _not_in_verdicts(self) -> list[Caution]:
+        """What no verdict gives as its reason already."""
+        reasons = [claim.reason for claim in self.verdicts if claim.reason is not None]
+        given = [part for reason in reasons for part in (reason, *reason.parts)]
+        return [one for one in self.warnings if one.blocks is None or one.blocks not in given]
 
     @property
     def verdict_lines(self) -> list[tuple[str, str]]:

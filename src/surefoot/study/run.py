@@ -255,9 +255,9 @@ def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
 
 _CHANGED = Subject("(the model changed during this run)", (0,))
 """Names an entry of a journal whose evidence may be that of two models: it is not used again."""
-_SAMPLE, _SAMPLE_OF_MEAN = 64, 4
+_SAMPLE, _SAMPLE_OF_MEAN = 64, 8
 """Clean inputs that the model sees again at the end, at most: one small batch; fewer of a mean,
-which may have but a hundred trials, and whose cells follow one another in a suite."""
+which may have but a few hundred trials."""
 
 
 def _assumption(model: Model) -> Assumption | None:
