@@ -38,6 +38,8 @@ _FACTS = (
     *("Trials", "Started", "Software"),
 )
 """Lines of a run's provenance that name no place of a file."""
+_NAMED = 3
+"""Perturbations that are named where a claim is about several: the cells of a suite are counted."""
 _PROOFS = Radius | RobustAtRadius | RadiusQuantile | MeanRadius | MeanRadiusPopulation
 """Kinds that speak of every perturbation up to a size, or of the worst one that was searched."""
 
@@ -88,7 +90,7 @@ class ExportedRun:
                 written = record.source.perturb if record.source else ""
                 applied = written or record.spec.words.perturbation
             words[applied] = None
-        return "; ".join(words)
+        return f"all {len(words)}" if len(words) > _NAMED else "; ".join(words)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
