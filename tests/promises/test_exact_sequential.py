@@ -13,6 +13,7 @@ from surefoot.statistics.designs import (
     blocks,
     calibrate,
     draft,
+    ends_after_stop,
     expected_trials,
     prove,
     stopping_points,
@@ -101,6 +102,27 @@ def test_the_cover_bounds_every_p_inside_each_block(small):
         bound = worst_in(small, block, small.error)
         for p in np.linspace(block.low, block.high, 7)[1:-1]:
             assert miss_at(small, float(p)) <= bound
+
+
+def test_each_end_after_a_stop_is_wrong_with_at_most_any_error():
+    """Exactly, over every stopping point, also at the ends themselves, where it is most often."""
+    (width, error), design = SMALL, design_for(*SMALL)
+    known = {}
+    for stated in (error / 2, 0.8 * error):
+        stops = stopping_points(design, 0.5, 0.5, 0.5)
+        points = list(zip(stops.n.astype(int), stops.k.astype(int), strict=True))
+        known = {(n, k): ends_after_stop(design, int(n), int(k), stated) for n, k in points}
+        edges = sorted({round(e.low, 12) for e in known.values()})[1 :: max(1, len(known) // 20)]
+        for p in (0.02, 0.3, 0.5, 0.77, 0.97, *(e - 1e-9 for e in edges)):
+            at = stopping_points(design, p, p, p)
+            ends = [
+                known.get((int(n), int(k))) or ends_after_stop(design, int(n), int(k), stated)
+                for n, k in zip(at.n, at.k, strict=True)
+            ]
+            mass = np.exp(at.log_mass)
+            assert mass[np.array([e.low > p for e in ends])].sum() <= stated
+            assert mass[np.array([e.high < p for e in ends])].sum() <= stated
+    assert max(e.width for e in known.values()) < 2.2 * width  # and what it says is worth saying
 
 
 @pytest.mark.parametrize("p0", [0.003, 0.1, 0.5])

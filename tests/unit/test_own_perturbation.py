@@ -12,6 +12,7 @@ import surefoot as sf
 from surefoot.catalogue.parse import at_level, parse_perturbation, parse_range, written_level
 from surefoot.cli.main import app
 from surefoot.core.results import Interval
+from surefoot.errors import InvalidArgument
 from surefoot.perturb import Batched, Chain, Mixture, OneByOne, RandomLevel
 from surefoot.records.record import Source, named_code
 from surefoot.study.read_store import read_study, study_of
@@ -218,5 +219,6 @@ def test_a_store_that_was_tampered_with_runs_no_code(folder, monkeypatch):
         {"model": "mine:classify\n"},
     ):
         tampered = replace(record, source=replace(harmless, **change))
-        refused("", study_of, tampered)
+        with pytest.raises(InvalidArgument):  # quotes the name as it is
+            study_of(tampered)
         assert not (folder / "runs.txt").exists()

@@ -87,7 +87,7 @@ def test_a_limit_of_many_pairs_is_near_the_normal_one() -> None:
 
 
 def pairing(classes: list[int]) -> Pairing:
-    return Pairing.of(single=True, stratified=True, classes=tuple(classes), inputs=len(classes))
+    return Pairing.of(len(classes), "", single=True, stratified=True, classes=tuple(classes))
 
 
 def test_classes_of_several_distributions_are_drawn_as_one() -> None:
@@ -122,7 +122,7 @@ def test_where_too_few_can_be_drawn_bets_have_all_of_the_error() -> None:
     assert pairing([0] * 10 + [1] * 9) == Pairing(0.0)
     assert pairing(list(range(50)) * 2) == Pairing(0.0)
     assert pairing([0] * 10 + [1] * 10).exact == ONE_TRIAL
-    unknown = Pairing.of(single=True, stratified=True, classes=(), inputs=20)
+    unknown = Pairing.of(20, "", single=True, stratified=True, classes=())
     assert unknown == Pairing(0.0)
 
 

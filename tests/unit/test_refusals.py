@@ -36,7 +36,7 @@ ELSEWHERE = {
     "DoesNotFollow": "an answer of surefoot verify",
     "conclude/facts.py": "an answer of surefoot verify",
     "evidence/recompute.py: an input has no": "an answer of surefoot verify",
-    "study/external.py: {group.name}": "for the types: brackets always have radii",
+    "study/study.py: {refusal}": "each sentence of `_NOT_COMPARED` names it",
     "study/run.py: preflight": "the finding of a check holds it",
     "evidence/packed.py: {": "the words of what is wrong with the file",
     "store/database.py": "the store says what its errors mean",

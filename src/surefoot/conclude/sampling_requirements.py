@@ -44,12 +44,15 @@ from surefoot.core.results import (
 )
 from surefoot.errors import InvalidArgument
 from surefoot.population import Population, requirement_of_each, robust_of_these
+from surefoot.population.precision import design_fits
 from surefoot.population.requirement import more_inputs
 from surefoot.records.input_table import tried_rows
 from surefoot.records.record import InputRow, OfClasses, Record, Samples
 from surefoot.records.spec import InputsSpec, StudySpec
 from surefoot.statistics.bounds import two_sided
 from surefoot.statistics.counted import Sides, Tested, rung
+from surefoot.statistics.designs import ends_after_stop
+from surefoot.statistics.fixed_width import design_for
 from surefoot.statistics.intervals import betting_trials
 
 _NEAR, _LISTED = 3, 10
@@ -274,8 +277,8 @@ def kept_at(record: Record, error: float) -> Interval:
     """The share kept, each end by itself wrong with at most `error`, whenever the run stopped.
 
     Rounds have bounds that hold at any error. First trials of a number of inputs that was settled
-    are counted, beside bets on all trials. Where single trials were taken until a design said stop,
-    bets on them hold whatever made them stop.
+    are counted, beside bets on all trials. Of single trials that the design stopped, what it does
+    is known for every mean; bets hold whatever else made them stop, such as a time limit.
     """
     samples, twice = record.details, two_sided(error)
     if isinstance(samples, Samples) and samples.bounds is not None:
@@ -288,7 +291,15 @@ def kept_at(record: Record, error: float) -> Interval:
         return Sides.of_counts(samples.once, rates, unequal=unequal).interval(twice)
     trials = sum(one.trials for one in known)
     kept = round(sum(one.value * one.trials for one in known))
-    return betting_trials(np.array([kept]), np.array([trials]), twice) if trials else UNIT
+    if not trials:
+        return UNIT
+    method = record.study.method
+    precision, spent = method.number("precision"), method.number("error")
+    if precision and spent and design_fits(precision, spent, _MOST_TRIALS):
+        design = design_for(precision, spent)
+        if trials in design.looks and design.stops(design.looks.index(trials), kept):
+            return ends_after_stop(design, trials, kept, error)
+    return betting_trials(np.array([kept]), np.array([trials]), twice)
 
 
 def _precise_mean(record: Record) -> MeanClaim:

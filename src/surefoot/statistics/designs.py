@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -194,6 +194,8 @@ _FIRST_CUTS = 32
 """Intervals of a block at first: most pass at once."""
 _HALVINGS = 5
 """Times an interval that does not pass is halved before the design is given up."""
+_RESOLUTION = 1e-4
+"""Of an end, in widths of the design: what is lost by it shows in no printed digit."""
 _NUMBERS_AT_A_TIME = 4_000_000
 """Numbers in one array: 32 megabytes."""
 PSEUDO_COUNTS = (5.0, 8.0, 12.0, 17.0)
@@ -262,6 +264,28 @@ def _log_ratio(p0: float, p: Floats, n: Floats, k: Floats) -> Floats:
     down = np.log1p(-p) - math.log1p(-p0)
     ratio: Floats = grown + (n - k) * down
     return ratio
+
+
+@lru_cache(maxsize=256)
+def ends_after_stop(design: Design, trials: int, kept: int, error: float) -> Interval:
+    """The share kept, each end by itself wrong with at most `error`, where the design stopped.
+
+    P_p(k/n ≥ z) rises with p (X. Chen), so that the lower end is where as much as was seen, or
+    more, has just that probability; the design is the same for what failed.
+    """
+    low, high = (_lower_end(design, k / trials, error) for k in (kept, trials - kept))
+    return Interval(low, 1 - high)
+
+
+def _lower_end(design: Design, estimate: float, error: float) -> float:
+    low, high = 0.0, estimate
+    while high - low > _RESOLUTION * design.width:
+        p = (low + high) / 2
+        stops = stopping_points(design, p, p, p)
+        tail = float(_tails(stops, np.array([p]), np.array([estimate - _NOISE]), above=True)[0])
+        enough = tail * (1 + ROUNDING) + stops.lost + _NOISE <= error
+        low, high = (p, high) if enough else (low, p)
+    return low
 
 
 def prove(design: Design) -> Design:

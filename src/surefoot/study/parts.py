@@ -686,9 +686,9 @@ def _check_smoothing(study: StudyParts) -> None:
     if not hasattr(noise, "smoothing"):
         raise InvalidArgument(
             f"{_name(study.method)} needs noise of which it is known how it changes when the input "
-            f"moves, and that is not known of {noise.kind}: use sf.perturb.GaussianGrid, "
-            "UniformGrid or GaussianShift (--sigma, --uniform, --shift); images that are turned, "
-            "or shifted by parts of a pixel, are interpolated, so that two such changes are not one"
+            f"moves, and {noise.kind} is none: use sf.perturb.GaussianGrid, UniformGrid or "
+            "GaussianShift (--sigma, --uniform, --shift); images that are turned, or shifted by "
+            "parts of a pixel, are interpolated, which is none either"
         )
     if not study.model.signature.classes or not study.property.provable:
         raise InvalidArgument(
