@@ -56,6 +56,14 @@ def test_a_hostile_value_anywhere_is_refuted_refused_or_without_effect(path, tmp
     assert {name for name in passed if not name.startswith(NO_MATTER)} == set()
 
 
+def test_a_value_that_cannot_be_is_named_whole_and_no_store_is_spoken_of(path, tmp_path):
+    leaf = ("predicate", "claims", 0, "interval", "low")
+    bad = write(tmp_path / "bad.json", with_leaf(statement_of(path), leaf, 1.5))
+    words = raised(EvidenceFailed, r"claims\.0\..*interval: an interval", sf.check_evidence, bad)
+    assert "store" not in words
+    assert words.endswith("(surefoot evidence)")
+
+
 def test_random_bytes_of_the_file_and_of_the_statement_never_crash_a_check(path, tmp_path):
     draw, bad = random.Random(6), tmp_path / "bad.json"
     text = path.read_bytes()

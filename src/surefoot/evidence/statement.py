@@ -13,7 +13,7 @@ from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed, InvalidArgument, StoreFailed
 from surefoot.evidence import packed
 from surefoot.evidence.packed import NEW_COPY, Table, Unpacking, damaged, json_text
-from surefoot.records.json_records import record_from_json, record_to_json
+from surefoot.records.json_records import problem_of, record_from_json, record_to_json
 from surefoot.records.record import Curves, Radii, RareFailures, Record, Samples
 from surefoot.records.spec import ComparisonSpec, StudySpec
 from surefoot.system.text import Json
@@ -208,8 +208,10 @@ def read_statement(payload: bytes) -> Evidence:
     except (
         KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, StoreFailed,
     ) as error:  # fmt: skip
-        problem = str(error) if isinstance(error, StoreFailed | InvalidArgument) else repr(error)
-        raise EvidenceFailed(f"the statement is damaged: {problem[:200]}; {NEW_COPY}") from error
+        problem = str(error) if isinstance(error, InvalidArgument) else repr(error)
+        problem = problem_of(error) if isinstance(error, StoreFailed) else problem
+        problem = f"{problem[:200]}…" if len(problem) > 200 else problem
+        raise EvidenceFailed(f"the statement is damaged: {problem}; {NEW_COPY}") from error
     # Written again it must be the same, so that nothing stands in a file which nobody reads.
     different = first_difference(statement, _statement(evidence), exactly=True)
     if different is not None:

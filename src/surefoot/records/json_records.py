@@ -176,13 +176,19 @@ def _validated(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401  any ob
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise _damaged(name, f"{where}: {first['msg']}") from error
+        problem = first["msg"].removeprefix("Value error, ")  # of a class of ours
+        raise _damaged(name, f"{where}: {problem}") from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(name, str(error)) from error
 
 
+_WAY_OUT = ": restore the store from a copy, or use another (store=, --store)"
+
+
 def _damaged(name: str, problem: str) -> StoreFailed:
-    return StoreFailed(
-        f"{name} is damaged: {problem}: restore the store from a copy, or use another (store=, "
-        "--store)"
-    )
+    return StoreFailed(f"{name} is damaged: {problem}{_WAY_OUT}")
+
+
+def problem_of(damage: StoreFailed) -> str:
+    """What is wrong with a record, for who read it from another place than a store."""
+    return str(damage).removesuffix(_WAY_OUT).removeprefix("a stored record is damaged: ")
