@@ -3,6 +3,8 @@
 import json
 import math
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 
 import numpy as np
 import pytest
@@ -16,12 +18,20 @@ from surefoot.core.counts import Severities, Steps
 from surefoot.core.results import Interval, Particle, RareFailure, Undecided
 from surefoot.core.tasks import Task
 from surefoot.engine.chains import LogitMargin, SplittingBench, without_steps
+from surefoot.evidence.statement import first_difference
 from surefoot.records.record import RareFailures
 from surefoot.report.formatting import rare_range
 from surefoot.report.views.splitting import input_table
 from surefoot.subject.protocols import Scores
 from tests.refusals import refused
-from tests.unit.test_evidence_file import SCHEMA, statement_of
+from tests.unit.test_evidence_file import (
+    SCHEMA,
+    exit_code,
+    leaves,
+    statement_of,
+    with_leaf,
+    write,
+)
 
 SHAPE = (1, 4, 4)
 WEIGHT = np.full(16, 0.25)
@@ -139,6 +149,38 @@ def test_its_claims_examples_evidence_and_page(model, tmp_path):
     result.report(page)
     assert "data:image/png" in page.read_text(encoding="utf-8")
     refused("passes no requirement", result.require, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("method", "prop"),
+    [
+        pytest.param(METHOD, SAME, marks=pytest.mark.slow),
+        (sf.methods.NormalTail(draws=60), sf.properties.NoConfidentMistake(0.6)),
+    ],
+    ids=["splitting", "normal-tail"],
+)
+def test_a_tiny_probability_in_a_file_cannot_be_another_tiny_one(model, method, prop, tmp_path):
+    path = tmp_path / "run.json"
+    study(model, 1e-20, 1e-18, method=method, prop=prop).run(**QUICK).evidence(path)
+    statement = statement_of(path)
+    assert sf.check_evidence(write(path, statement)).exit_code == 0
+    tiny = {
+        leaf: value
+        for leaf in leaves(statement["predicate"]["claims"], ("predicate", "claims"))
+        if isinstance(value := reduce(getitem, leaf, statement), float) and 0 < value < 1e-15
+    }
+    assert tiny
+    for leaf, value in tiny.items():
+        for other in (value / 1000, value * 1.001, 2.0**-52):
+            assert exit_code(write(path, with_leaf(statement, leaf, other))) in (1, 3), leaf
+
+
+@pytest.mark.parametrize("tiny", [True, False])
+def test_the_rounding_of_1_in_a_difference_is_no_other_number(tiny):
+    assert first_difference([0.0], [1 - (1 - 2.0**-53)], tiny=tiny) is None
+    assert first_difference([1 - 1e-9], [1 - 1e-9 + 2.0**-53], tiny=tiny) is None
+    assert (first_difference([1e-17], [3e-18], tiny=tiny) is None) is not tiny
+    assert first_difference([2e-16], [1.08e-15], tiny=tiny) == "0"
 
 
 def test_a_table_of_confident_mistakes_says_what_counts_as_a_failure(model):

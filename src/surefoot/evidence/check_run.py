@@ -10,6 +10,7 @@ from dataclasses import is_dataclass, replace
 
 import numpy as np
 
+from surefoot.catalogue.methods import RARE
 from surefoot.conclude.comparison import digest_of_parts, joined_record
 from surefoot.conclude.not_worse import not_worse_than
 from surefoot.conclude.radii import at_radii
@@ -46,7 +47,14 @@ BROKEN = (
 """What a method raises whose options or evidence no run can have."""
 
 
-def compare_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[Check]:
+def _is_tiny(evidence: Evidence) -> bool:
+    """Whether a run in the file states probabilities that are tiny by nature."""
+    return any(one.study.method.kind in RARE for one in evidence.members.values())
+
+
+def compare_claims(
+    stated: Sequence[Claim], computed: Sequence[Claim], *, tiny: bool
+) -> list[Check]:
     """Each claim against the one that the journal leads to; one that is left out is named."""
     left, checks = dict(enumerate(computed)), []
     places: dict[object, deque[int]] = defaultdict(deque)
@@ -56,7 +64,7 @@ def compare_claims(stated: Sequence[Claim], computed: Sequence[Claim]) -> list[C
         reason, words = "no such claim follows from this study", claim_words(claim)
         if answers := places.get(_question(claim)):
             own = left.pop(answers.popleft())
-            different = first_difference(plain(claim), plain(own))
+            different = first_difference(plain(claim), plain(own), tiny=tiny)
             if different is None:
                 checks.append(Status.FOLLOWS.of(words))
                 continue
@@ -116,7 +124,7 @@ def check_run(evidence: Evidence) -> tuple[list[Check], list[Check]]:
     others: list[Claim] = []
     for claim in record.claims:
         (others if sampled and isinstance(claim, RobustAtRadius) else stated).append(claim)
-    claims = compare_claims(stated, body.claims)
+    claims = compare_claims(stated, body.claims, tiny=_is_tiny(evidence))
     beside = _check_attack(evidence, others)
     results = _check_results(evidence, body) + _check_clean(record) + _check_origin(record)
     return claims + beside[0], results + beside[1]
@@ -142,7 +150,7 @@ def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Che
     if wrong:
         return _all_of(claims, "the attack beside it", Status.REFUTED, wrong)
     own, results = check_run(attack)
-    checks = compare_claims(claims, attack.record.claims)
+    checks = compare_claims(claims, attack.record.claims, tiny=False)
     bad = next((one for one in own if one.status is not Status.FOLLOWS), None)
     if bad is not None:
         checks = resting(checks, bad.status, bad.reason)
@@ -166,7 +174,7 @@ def _other_attack(evidence: Evidence, attack: Evidence, summary: AttackSummary |
 
 
 def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
-    record, checks = evidence.record, []
+    record, tiny, checks = evidence.record, _is_tiny(evidence), []
     rows = sum(map(len, evidence.entries.values()))
     journal = f"{rows:,} rows of the journal and {body.trials:,} trials"
     wrong = [f"(the file has {len(record.inputs):,} of {len(body.inputs):,})"]
@@ -174,7 +182,7 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
         wrong = [
             one.id
             for one, other in zip(record.inputs, body.inputs, strict=True)
-            if one != other and first_difference(plain(one), plain(other)) is not None
+            if one != other and first_difference(plain(one), plain(other), tiny=tiny) is not None
         ]
     if wrong:
         more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
@@ -185,7 +193,7 @@ def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
     else:
         checks.append(Status.FOLLOWS.of(f"the curve, from {journal}"))
     details = _without_model(record.details)
-    different = first_difference(plain(details), plain(_without_model(body.details)))
+    different = first_difference(plain(details), plain(_without_model(body.details)), tiny=tiny)
     if record.trials != body.trials:
         different = "trials"
     if different is not None:
@@ -259,7 +267,8 @@ def check_comparison(evidence: Evidence) -> tuple[list[Check], list[Check]]:
         joined = _joined(record, records)
     except (*BROKEN, MemoryError) as error:
         return _all_of(record.claims, "the comparison", Status.REFUTED, str(error)[:300])
-    different = first_difference(plain(record.details), plain(joined.details))
+    tiny = _is_tiny(evidence)
+    different = first_difference(plain(record.details), plain(joined.details), tiny=tiny)
     rest = ("spec", "trials", "stopped_early", "inputs")
     different = different or next(
         (name for name in rest if getattr(record, name) != getattr(joined, name)), None
@@ -269,7 +278,7 @@ def check_comparison(evidence: Evidence) -> tuple[list[Check], list[Check]]:
     summary = Status.FOLLOWS.of(f"the comparison, from {len(records)} runs")
     if different is not None:
         summary = Status.REFUTED.of(f"the comparison: {different}")
-    return compare_claims(record.claims, joined.claims), [summary]
+    return compare_claims(record.claims, joined.claims, tiny=tiny), [summary]
 
 
 def _joined(record: Record, records: Mapping[str, Record]) -> Record:
@@ -288,7 +297,7 @@ def _joined(record: Record, records: Mapping[str, Record]) -> Record:
 
 def check_verdicts(evidence: Evidence) -> list[Check]:
     """The verdict on each requirement, decided again from the results in the file."""
-    record = evidence.record
+    record, tiny = evidence.record, _is_tiny(evidence)
     strange = [one.record for one in evidence.runs if one is not evidence]
     if any(one.verdicts or one.required is not None for one in strange):
         return [Status.REFUTED.of("a requirement of a part", "only the whole can have one")]
@@ -303,7 +312,7 @@ def check_verdicts(evidence: Evidence) -> list[Check]:
         reason = f"it cannot be required of this run: {str(error)[:300]}"
         return [Status.REFUTED.of("the requirement", reason)]
     if record.required.earlier is None or evidence.earlier is not None:
-        return compare_claims(record.verdicts, decided)
+        return compare_claims(record.verdicts, decided, tiny=tiny)
     # verdicts on an earlier model whose run is not in the file; one at least must be there
     earlier = record.required.earlier
     compared = [one for one in record.verdicts if one.names == earlier.names]
@@ -316,7 +325,7 @@ def check_verdicts(evidence: Evidence) -> list[Check]:
     if not compared:
         reason = "it was required, and the file leaves its verdict out"
         on_trust = [Status.REFUTED.of(f"the comparison with {earlier.names[1]}", reason)]
-    return compare_claims(others, decided) + on_trust
+    return compare_claims(others, decided, tiny=tiny) + on_trust
 
 
 def _decided(evidence: Evidence, required: Requirements) -> tuple[Claim, ...]:

@@ -22,13 +22,19 @@ _ROUNDING = 1e-6
 """Relative: another processor or version of a library may differ by 1e-12, and by 1e-7 where two
 numbers near 1 are subtracted. What is printed has four digits."""
 _SMALLEST = 1e-15
-"""Absolute: the rounding of numbers near 1."""
+"""Absolute: the rounding of numbers near 1. Numbers up to it, such as 1 - kept, are the same."""
+_GRID = 2.0**-53
+"""What a difference of numbers near 1 is a multiple of. A probability that is tiny by nature, as of
+a tail or by splitting, is none: it is compared relatively, however small."""
 
 
 def first_difference(
-    one: Json, other: Json, *, exactly: bool = False, path: str = ""
+    one: Json, other: Json, *, exactly: bool = False, tiny: bool = False, path: str = ""
 ) -> str | None:
-    """The name of the first part that differs; None where nothing does."""
+    """The name of the first part that differs; None where nothing does.
+
+    `tiny`: probabilities are among the numbers that may be smaller than the rounding of 1.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
         if one.keys() != other.keys():
             return _joined(path, str(min(one.keys() ^ other.keys()))[:80])
@@ -40,9 +46,10 @@ def first_difference(
             return None
         pairs = ((str(i), a, b) for i, (a, b) in enumerate(zip(one, other, strict=True)))
     else:
-        return None if _same(one, other, exactly) else path or "the value"
+        return None if _same(one, other, exactly, tiny) else path or "the value"
     for name, a, b in pairs:
-        different = first_difference(a, b, exactly=exactly, path=_joined(path, name))
+        below = _joined(path, name)
+        different = first_difference(a, b, exactly=exactly, tiny=tiny, path=below)
         if different is not None:
             return different
     return None
@@ -58,11 +65,15 @@ def _same_types(one: list[Json], other: list[Json]) -> bool:
     return all(type(a) in scalars for a in one) and list(map(type, one)) == list(map(type, other))
 
 
-def _same(one: Json, other: Json, exactly: bool) -> bool:
+def _same(one: Json, other: Json, exactly: bool, tiny: bool) -> bool:
     if _is_number(one) and _is_number(other):
         if exactly or (isinstance(one, int) and isinstance(other, int)):
             return bool(one == other)
-        return math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=_SMALLEST)
+        if math.isclose(one, other, rel_tol=_ROUNDING):
+            return True
+        if max(abs(one), abs(other)) > _SMALLEST:
+            return False
+        return not tiny or all((number / _GRID).is_integer() for number in (one, other))
     return type(one) is type(other) and bool(one == other)
 
 
