@@ -215,7 +215,7 @@ def test_the_preflight_says_what_the_labels_would_have_to_be():
 def test_of_two_cures_the_one_with_which_more_are_right_is_said(hits, why, monkeypatch):
     """Labels that are turned round, and a preparation that puts some of them right by chance."""
     prepared = Why.PREPARED_OTHERWISE.of("0.5/0.5", hits, 0, 60)
-    monkeypatch.setattr("surefoot.engine.preflight.preparation_doubt", lambda *_: prepared)
+    monkeypatch.setattr("surefoot.engine.preflight.preparation_doubt", lambda *_, **__: prepared)
     inputs = points(59)
     turned = sf.load_inputs(inputs.x, 1 - inputs.labels)
     check = {c.name: c for c in examine(turned, linear_model(), None)}[NAME]

@@ -348,6 +348,57 @@ def test_tables_and_sounds_have_no_grey_levels():
         assert verdicts(result) == {Verdict.PASS}
 
 
+def takes_0_to_1(x):
+    """Right on rows of 0 to 1; of 0 to 255 it takes those for class 1 that are a little apart."""
+    apart = x[:, 0] - x[:, 1]
+    return np.stack([0.2 - apart, apart - 0.2], axis=1)
+
+
+def rows_of_numbers(scale):
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 256, (300, 2))
+    return (x * scale).astype(np.float32), (x[:, 0] - x[:, 1] > 0.2 * 255).astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("scale", "bounds", "preparation"),
+    [
+        (1, {}, "over-255"),  # whole numbers
+        (1, {"bounds": (0, 255)}, "over-255"),
+        (0.999, {"bounds": (0, 255)}, "over-255"),  # as bounds say
+        ((1, 40), {}, None),  # a column of another scale
+        (1 / 255, {"bounds": (0, 1)}, None),
+    ],
+)
+def test_rows_of_0_to_255_do_not_pass_where_the_model_takes_0_to_1(scale, bounds, preparation):
+    x, y = rows_of_numbers(scale)
+    ask = {"shape": (2,), "scores": "logits", "precision": 0.1, "require": 0.3, **bounds, **RUN}
+    result = sf.estimate(takes_0_to_1, (x, y), "gaussian:0.0001", **ask)
+    doubt = result.record.clean.doubt
+    assert (doubt and doubt.values[0]) == preparation
+    assert verdicts(result) == {Verdict.UNDECIDED if preparation else Verdict.PASS}
+
+
+def test_rows_of_0_to_1_do_not_pass_where_the_model_takes_0_to_255():
+    x, y = rows_of_numbers(1 / 255)
+    ask = {"shape": (2,), "scores": "logits", "precision": 0.1, "require": 0.3, **RUN}
+    result = sf.estimate(
+        lambda b: takes_0_to_1(b / 255), (x, y), "gaussian:0.0001", bounds=(0, 255), **ask
+    )
+    assert result.record.clean.doubt.values[0] == "times-255"
+
+
+@pytest.mark.parametrize("bounds", [{}, {"bounds": (0, 255)}])
+def test_named_columns_have_no_common_scale_unless_bounds_say_so(bounds, tmp_path):
+    x, y = rows_of_numbers(1)
+    rows = (f"{a:.0f},{b:.0f},{label}" for (a, b), label in zip(x, y, strict=True))
+    (tmp_path / "table.csv").write_text("\n".join(["age,dose,ill", *rows]))
+    ask = {"shape": (2,), "scores": "logits", "precision": 0.1, "require": 0.3, **bounds, **RUN}
+    table = str(tmp_path / "table.csv")
+    result = sf.estimate(takes_0_to_1, table, "gaussian:0.0001", labels="ill", **ask)
+    assert verdicts(result) == {Verdict.UNDECIDED if bounds else Verdict.PASS}
+
+
 def test_who_has_model_and_data_notices_a_doubt_that_was_left_out(world, tmp_path):
     """It is left out of the checks, and verdict and words follow from what is left."""
     model, x, y = scale_free_at(world, 1)

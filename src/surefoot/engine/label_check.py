@@ -50,6 +50,8 @@ _LEAST_INPUTS = 30
 """Inputs below which little skill, or chance, takes no PASS away."""
 _PIXELS_ABOVE = 2.0
 """Images with larger values are read as pixels from 0 to 255."""
+_MOST_PIXEL = 255
+"""The largest value of a pixel."""
 _MOST_CLASSES = 1000
 """Classes beyond which the best permutation is not searched: it would take seconds."""
 _LISTED = 20
@@ -224,8 +226,12 @@ def most_tried(row_bytes: int) -> int:
     return min(_MOST_TRIED, rows_together(row_bytes))
 
 
-def preparation_doubt(clean: Classified, frame: tuple[int, ...], model: Model) -> Reason | None:
+def preparation_doubt(
+    clean: Classified, frame: tuple[int, ...], model: Model, *, table: bool = False
+) -> Reason | None:
     """The common preparation of images with which far more get their true label; None for none.
+
+    Of rows that may hold pixels, the scale alone; `table`: their columns have names.
 
     Inputs from all over the rows at hand are tried with each: at least 5 points more, and a
     one-sided McNemar test rejects that there are none. Where more are right, but not surely, more
@@ -235,8 +241,10 @@ def preparation_doubt(clean: Classified, frame: tuple[int, ...], model: Model) -
     """
     given = len(clean.x)
     labels, right = clean.labels[:given], clean.right[:given]
-    if not frame or right.mean() > 1 - _LEAST_PREPARED_GAIN or len(np.unique(labels)) < 2:
+    if right.mean() > 1 - _LEAST_PREPARED_GAIN or len(np.unique(labels)) < 2:
         return None  # of one class a preparation that always answers it would look best
+    if not frame and not _pixels_in_rows(clean.x, model, table):
+        return None
     tried, wrong = list(_preparations(clean.x, frame, model)), np.flatnonzero(~right)
     few = _spread(wrong, min(_TRIED, max(_SCREENED, _SCREENED_VALUES // clean.x[0].size)))
     most = min(given, most_tried(clean.x[0].nbytes))
@@ -260,6 +268,19 @@ def preparation_doubt(clean: Classified, frame: tuple[int, ...], model: Model) -
     return None if best is None else Why.PREPARED_OTHERWISE.of(*best[1:])
 
 
+def _pixels_in_rows(x: HostArray, model: Model, table: bool) -> bool:
+    """Whether rows of numbers have one scale, that of pixels: by their bounds, or all are whole.
+
+    Named columns each have a scale of their own, unless bounds for all of them say otherwise.
+    """
+    if x.ndim != 2 or x.dtype == object:
+        return False
+    bounds = model.signature.bounds
+    if bounds is not None and (bounds.low, bounds.high) == (0, _MOST_PIXEL):
+        return True
+    return not table and bool(((x >= 0) & (x <= _MOST_PIXEL) & (x == np.floor(x))).all())
+
+
 def _spread(rows: NDArray[np.intp], number: int) -> NDArray[np.intp]:
     """At most so many of these, from all over them."""
     return rows[np.linspace(0, len(rows) - 1, min(number, len(rows))).astype(np.intp)]
@@ -278,7 +299,10 @@ def _answers(model: Model, x: HostArray) -> Classes:
 def _preparations(
     x: HostArray, frame: tuple[int, ...], model: Model
 ) -> Iterator[tuple[str, Callable[[HostArray], HostArray]]]:
-    """What makes of images such as these what the model is given instead, by its name."""
+    """What makes of images such as these what the model is given instead, by its name.
+
+    Of rows that are no image, `frame` is empty.
+    """
     axis = 0 if len(frame) < 3 else 3 if channels_last(frame) else 1
     channels = frame[axis - 1] if axis else 1
 
@@ -297,6 +321,8 @@ def _preparations(
         return
     pixels = max(float(x.max()), -float(x.min())) > _PIXELS_ABOVE
     yield ("over-255", lambda x: x / 255) if pixels else ("times-255", lambda x: x * 255)
+    if not frame:
+        return
     known: Normalise = getattr(model, "normalise", Normalise())
     over, scale = ("over-255 ", 255) if pixels else ("", 1)
     for name in (*CONSTANTS, _HALVES):

@@ -430,7 +430,7 @@ def _accuracy(
     if LOOKED_UP in inputs.reading or ALPHABETICAL in inputs.reading:
         texts = inputs.class_names
     doubt = label_doubt(seen.labels, seen.predicted, model.signature.classes, texts)
-    prepared = preparation_doubt(seen, inputs.frame, model)
+    prepared = preparation_doubt(seen, inputs.frame, model, table=bool(inputs.features))
     renamed = doubt if doubt and doubt.why is Why.LABELS_READ_OTHERWISE else None
     # of two cures the one with which more are right
     if prepared and not (renamed and right_share(renamed) > right_share(prepared)):
