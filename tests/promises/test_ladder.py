@@ -17,6 +17,7 @@ from surefoot.population.comparison import _spent_by_pair
 from surefoot.population.requirement import requirement, spent_by
 from surefoot.statistics import clopper_pearson
 from surefoot.statistics.counted import Side, Sides, rung
+from tests.in_words import said_of_earlier_runs
 from tests.rates import Runs
 from tests.refusals import refused
 
@@ -202,7 +203,7 @@ def test_every_pair_of_runs_of_two_models_may_be_compared():
 
 
 def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
-    store = str(tmp_path / "s.db")
+    store, last = str(tmp_path / "s.db"), None
     x = np.linspace(-1, 1, 40)[:, None]
 
     def model(x):
@@ -210,11 +211,15 @@ def test_a_later_run_of_a_study_knows_of_the_earlier_ones(tmp_path):
 
     def run(n, perturb="gaussian:0.5", **options):
         data = (x[:n], (x[:n, 0] > 0).astype(int))
-        return sf.estimate(
+        nonlocal last
+        last = sf.estimate(
             model, data, perturb=perturb, store=store, confidence=0.9, **{"each": 0.2} | options
-        ).record.rung
+        )
+        return last.record.rung
 
     assert [run(10), run(20), run(20), run(10), run(40, seed=3)] == [0, 1, 1, 0, 2]
+    for least, said in ((last.claims[1].value, "note"), (1e-9, "fact")):
+        assert said_of_earlier_runs(last.require(least), last.record) == said
     assert run(40, each=None, precision=0.1) == 3
     assert run(10, perturb="gaussian:0.4") == 0
     at_will = {"perturb": "gaussian:0.3", "anytime": True}

@@ -9,6 +9,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 import surefoot as sf
 from surefoot.core.claims import Verdict
 from surefoot.core.counts import Proof
+from tests.in_words import said_of_earlier_runs
 from tests.refusals import refused
 from tests.worlds import every_batch_watched
 
@@ -183,9 +184,15 @@ def test_radii_of_other_inputs_pay_for_looking_again_and_narrower_brackets_do_no
     rng, store = np.random.default_rng(5), str(tmp_path / "s.db")
     points, others = rng.random((2, 6, 2))
 
-    def rung(at, tolerance):
+    def run(at, tolerance):
         method = sf.methods.CriticalLevel(tolerance=tolerance, seconds_per_input=5)
-        return linear_study(tmp_path, at, method).run(store=store, workers=1).record.rung
+        return linear_study(tmp_path, at, method).run(store=store, workers=1)
+
+    def rung(at, tolerance):
+        return run(at, tolerance).record.rung
 
     assert [rung(points, 0.1), rung(points, 0.01), rung(others, 0.1)] == [0, 0, 1]
+    undecided = run(others, 0.1).require(1e-3)  # six inputs show nothing of all but 5 %
+    assert undecided.verdicts[0].verdict is Verdict.UNDECIDED
+    assert said_of_earlier_runs(undecided, undecided.record) == "note"
     assert rung(points, 0.001) == 0

@@ -18,6 +18,7 @@ from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
 from surefoot.statistics.stratified_mean import MeanBounds
 from surefoot.study.load_files import SELECTION_SEEDS
 from surefoot.study.study import CellPlan, cell_seed, cell_studies
+from tests.in_words import said_of_earlier_runs
 from tests.refusals import refused
 
 ROW = '[[row]]\nperturb = "gaussian"\nlevels = [0.1, 0.2]\n'
@@ -269,6 +270,9 @@ def test_a_suite_that_is_run_again_pays_for_it(images, tmp_path):
     assert [part.record.rung for part in first.parts.values()] == [0, 0]
     assert [part.record.rung for part in again.parts.values()] == [1, 1]
     mean = first.claims[0]
+    for least, said in ((again.claims[0].value - 1e-9, "note"), (1e-9, "fact")):
+        part = again.parts["gaussian 0.2"].record
+        assert said_of_earlier_runs(again.require(least=least), part) == said
 
     def passed(result, least):
         return result.require(least=least).verdicts[0].verdict is Verdict.PASS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from surefoot.core.claims import About, Claim
+from surefoot.core.claims import About, Claim, Verdict
 from surefoot.records.input_table import groups_of
 from surefoot.records.record import Radii, Record
 from surefoot.report.clauses import capitalised, perturbation_at_level
@@ -75,8 +75,22 @@ def _failing(record: Record) -> str:
     return f"perturbed inputs must {record.study.words.property}, else they fail"
 
 
-def rung_facts(record: Record) -> list[str]:
-    """How many runs of the same question came before, and what that costs."""
+def rung_facts(record: Record, verdicts: Iterable[Claim]) -> list[str]:
+    """How many runs of the same question came before, and what that costs; where a verdict is
+    undecided, a caution says so.
+    """
+    return [] if rung_cautions(record, verdicts) else _rung_lines(record)
+
+
+def rung_cautions(record: Record, verdicts: Iterable[Claim], name: str = "") -> tuple[Caution, ...]:
+    """The same, where a verdict is undecided: a smaller error may be why."""
+    if not any(claim.verdict is Verdict.UNDECIDED for claim in verdicts):
+        return ()
+    head = f"{name}: " if name else ""
+    return tuple(Caution(f"Note: {head}{line}") for line in _rung_lines(record))
+
+
+def _rung_lines(record: Record) -> list[str]:
     if not record.rung:
         return []
     others = "on other inputs" if isinstance(record.details, Radii) else "whatever the seeds"

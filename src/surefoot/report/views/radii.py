@@ -36,6 +36,7 @@ from surefoot.report.provenance import (
     page_title,
     preflight_cautions,
     provenance,
+    rung_cautions,
     rung_facts,
 )
 from surefoot.report.tables import Table
@@ -310,11 +311,11 @@ def view(
         title=page_title(parts, [f"any {norm_in(record)} perturbation"]),
         headline=tuple(c for c in whole if isinstance(c, claims.RadiusQuantile)),
         about=_about(parts),
-        warnings=_cautions(parts),
+        warnings=_cautions(parts, verdicts),
         continuing=continuing_note(record),
         claims=tuple(c for c in whole if not isinstance(c, claims.RadiusQuantile)),
         verdicts=verdicts,
-        facts=_facts(parts),
+        facts=_facts(parts, verdicts),
         sections=radii_sections(record, parts),
         answer=tables.pair_table(record) if len(parts) > 1 else None,
         command=command,
@@ -354,7 +355,7 @@ def _question(record: Record) -> tuple[str, str, str, str]:
     return study.words.source, study.inputs.selection, within, study.words.property
 
 
-def _cautions(records: Mapping[str, Record]) -> tuple[Caution, ...]:
+def _cautions(records: Mapping[str, Record], verdicts: tuple[Claim, ...]) -> tuple[Caution, ...]:
     """Contradictions first, then what the preflights found odd."""
     lines = [
         Caution(
@@ -370,12 +371,13 @@ def _cautions(records: Mapping[str, Record]) -> tuple[Caution, ...]:
     ]
     lines += [Caution(stopped_note(n, part)) for n, part in records.items() if part.stopped_early]
     lines += [line for name, part in records.items() for line in preflight_cautions(part, name)]
+    lines += [line for n, part in records.items() for line in rung_cautions(part, verdicts, n)]
     return tuple(dict.fromkeys(lines))
 
 
-def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
+def _facts(records: Mapping[str, Record], verdicts: tuple[Claim, ...]) -> tuple[str, ...]:
     """What is proved and by whom; once where it is the same for all networks."""
-    each = {name: _facts_of(record) for name, record in records.items()}
+    each = {name: _facts_of(record, verdicts) for name, record in records.items()}
     shared = [line for line in next(iter(each.values())) if all(line in of for of in each.values())]
     own = [f"{n}: {line}" for n, lines in each.items() for line in lines if line not in shared]
     about = [record.claims[0].about for record in records.values()]
@@ -388,10 +390,10 @@ def _facts(records: Mapping[str, Record]) -> tuple[str, ...]:
     return (*own, *shared)
 
 
-def _facts_of(record: Record) -> list[str]:
+def _facts_of(record: Record, verdicts: tuple[Claim, ...]) -> list[str]:
     brackets = [b for _, b in tables.brackets_of(record)]
     lines = [_widths(record, brackets), *_footing(record, brackets), *tables.sampled_facts(record)]
-    lines += rung_facts(record)
+    lines += rung_facts(record, verdicts)
     wrong = sum(b.reason == "misclassified" for b in brackets)
     if wrong:
         lines.append(

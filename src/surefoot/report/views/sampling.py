@@ -36,7 +36,7 @@ from surefoot.report.views.sampling_tables import (
 )
 
 
-def facts_of(record: Record, samples: Samples) -> list[str]:
+def facts_of(record: Record, samples: Samples, verdicts: tuple[Claim, ...]) -> list[str]:
     """Further facts about the run; counts, not claims."""
     method, lines = record.study.method, []
     error = method.number("error") or 0.0
@@ -88,7 +88,7 @@ def facts_of(record: Record, samples: Samples) -> list[str]:
             "Nothing is said of classes: some groups have inputs of several classes, and which of "
             "these a group has here depends on the inputs that were drawn."
         )
-    lines += provenance.rung_facts(record)
+    lines += provenance.rung_facts(record, verdicts)
     planned = 0 if record.study.population is None else int(record.study.population.anytime)
     if planned > 1:
         unit = "groups" if groups_of(record.inputs) else "inputs"
@@ -167,12 +167,13 @@ def view(
             *_missed_precision(record),
             *_contradictions(record),
             *no_gradient_cautions({"": samples.attack}),
+            *provenance.rung_cautions(record, verdicts),
         ),
         claims=tuple(plain[1:]),
         continuing=continuation_note(record.claims),
         what_fails=provenance.what_fails(record),
         claims_note=_how_to_narrow(record, samples),
-        facts=tuple(facts_of(record, samples)),
+        facts=tuple(facts_of(record, samples, verdicts)),
         page_facts=page_facts_of(samples),
         assumptions=_assumptions(record, samples),
         sections=_sections(record, samples, single, store),

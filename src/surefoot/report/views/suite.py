@@ -15,7 +15,13 @@ from surefoot.report import alt
 from surefoot.report.clauses import capitalised, confidence_clause, curve_quantity
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
-from surefoot.report.provenance import page_title, provenance, rung_facts, shared_cautions
+from surefoot.report.provenance import (
+    page_title,
+    provenance,
+    rung_cautions,
+    rung_facts,
+    shared_cautions,
+)
 from surefoot.report.sentences import sentence
 from surefoot.report.tables import CellNumbers, Table
 from surefoot.report.view import Figure, Section, View
@@ -262,6 +268,7 @@ def view(
     named = next((one for one in every if one.source is not None), record)
     counted = "" if clean is None else f"; clean accuracy {percent(clean)}, counted"
     first = next(iter(parts.values()), record)
+    latest = max(parts.values(), key=lambda part: part.rung)
     section = _section(record, grid, quantity, clean)
     shared = [row for row in provenance(first) if row[0] in _OF_ALL_CELLS]
     return View(
@@ -271,13 +278,13 @@ def view(
             f"{file_name(words.source)}: {record.study.inputs.selection}{counted}; perturbed "
             f"inputs must {words.property}."
         ),
-        warnings=tuple(shared_cautions(parts) if parts else ()),
+        warnings=(*(shared_cautions(parts) if parts else ()), *rung_cautions(latest, verdicts)),
         claims=(),
         verdicts=verdicts,
         facts=(
             f"{len(suite.members):,} cells, {record.trials:,} trials; every cell has random "
             "numbers of its own.",
-            *rung_facts(max(parts.values(), key=lambda part: part.rung)),
+            *rung_facts(latest, verdicts),
         ),
         sections=(section,),
         answer=suite_table(record, grid, clean, alone=False),
