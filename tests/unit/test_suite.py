@@ -93,12 +93,15 @@ def test_a_file_names_its_rows_and_cells(tmp_path):
         '[[row]]\nname = "camera tilt"\nperturb = "rotation:-5..5"\nlevels = [2, 5]\n'
         '[[row]]\nperturb = "fog"\nseverities = [1, 5]\n'
         '[[row]]\nperturb = "motion:2+jpeg:0.5"\n'
+        '[[row]]\nname = "mix"\nperturb = "linf:0.5+gaussian:0.3"\n'
+        '[[row]]\nname = "weak"\nperturb = "linf:0.1"\n'
     )
     suite = read_suite(file)
     assert list(suite.texts) == [
-        "camera-tilt 2", "camera-tilt 5", "fog s1", "fog s5", "motion 2+jpeg:0.5"
+        "camera-tilt 2", "camera-tilt 5", "fog s1", "fog s5", "motion 2+jpeg:0.5",
+        "mix linf:0.5+gaussian:0.3", "weak 0.1",
     ]  # fmt: skip
-    assert len(suite.perturbations((3, 32, 32))) == 5
+    assert len(suite.perturbations((3, 32, 32))) == 7
 
 
 def test_grey_images_have_no_rows_for_colours(images):

@@ -278,7 +278,9 @@ def _read_cells(text: str, given: dict[str, Any]) -> dict[str, str]:
     """The text of each cell by its column."""
     key = next((key for key in ("levels", "severities") if key in given), None)
     if key is None:
-        return {"".join(text.partition(":")[2].split()) or "–": text}
+        rest = text.partition(":")[2]
+        several = "name" in given and ":" in rest  # what stands before it is in no name
+        return {"".join((text if several else rest).split()) or "–": text}
     values = given[key]
     if not isinstance(values, list) or not values:
         raise InvalidArgument(f"{text} needs a list of {key}, such as [1, 3, 5], got {values!r}")
