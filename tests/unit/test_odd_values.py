@@ -79,6 +79,22 @@ def test_numbers_of_thousands_of_digits_are_refused(tmp_path: Path) -> None:
         refused(r"is no TOML file .*: write \[\[feature\]\]", load_features, tmp_path / "f.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"), [("60%", "0.6"), (" 99.9999999 %", "0.999999999"), ("%", "is not a number")]
+)
+def test_per_cent_is_refused_with_the_number_that_is_meant(text, meant) -> None:
+    refused(meant, registry.number, text)
+
+
+@pytest.mark.parametrize(("name", "example"), [("bounds", "0,1"), ("mean", "0.5,0.4,0.4")])
+def test_numbers_that_are_none_are_refused_by_the_name_of_their_option(name, example) -> None:
+    with pytest.raises(
+        InvalidArgument, match=rf"\(--{name}\) must be .*{example}, got '0-1'"
+    ) as no:
+        sf.load(rows, X, **{name: "0-1"})
+    assert (no.value.option, no.value.value) == (name, "0-1")
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     for name in ("labels.npy", "image.png"):
         os.mkfifo(tmp_path / name)

@@ -17,6 +17,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.models.python import import_object
 from surefoot.perturb import Feature, OneHot
 from surefoot.properties import OF_CLASSES, OF_OUTPUTS, Kept
+from surefoot.records.options import refused
 from surefoot.subject.protocols import Item, Perturbation, Property, Reference
 from surefoot.system.text import level_words
 from surefoot.system.user_code import describe_function
@@ -72,6 +73,9 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  any object
 
 def number(text: str) -> float:
     """A number as a person writes it: 0.03, 3e-2 or 8/255."""
+    if text.strip().endswith("%"):
+        per_cent = number(text.rstrip(" %"))
+        raise InvalidArgument(f"{text!r} is not a number: write {per_cent / 100:.12g}")
     above, slash, below = text.strip().partition("/")
     try:
         value = float(above) / float(below) if slash else float(above)
@@ -163,12 +167,21 @@ def _own_property(text: str) -> Property:
     )
 
 
-def numbers(value: str | Sequence[float] | float | None) -> tuple[float, ...] | None:
-    """Numbers with commas between them, or a sequence of numbers."""
+def numbers(
+    name: str, value: str | Sequence[float] | float | None, example: str
+) -> tuple[float, ...] | None:
+    """Numbers with commas between them, or a sequence of numbers: of the option `name`."""
     if value is None:
         return None
     if isinstance(value, str):
-        return tuple(number(part) for part in value.split(","))
+        try:
+            return tuple(number(part) for part in value.split(","))
+        except InvalidArgument:
+            raise refused(
+                name,
+                value,
+                f"must be numbers with commas between them, such as {example}, got {value!r}",
+            ) from None
     return tuple(float(part) for part in np.atleast_1d(np.asarray(value, dtype=float)))
 
 

@@ -206,9 +206,11 @@ def _model(options: FileOptions, source: Any, inputs: Inputs, bounds_of_data: st
     limit = options.call_limit
     return load_model(
         source,
-        bounds=bounds if isinstance(bounds, Interval) else registry.numbers(bounds),
-        mean=registry.numbers(options.mean),
-        std=registry.numbers(options.std),
+        bounds=bounds
+        if isinstance(bounds, Interval)
+        else registry.numbers("bounds", bounds, "0,1"),
+        mean=registry.numbers("mean", options.mean, "0.5,0.4,0.4"),
+        std=registry.numbers("std", options.std, "0.2,0.2,0.3"),
         normalise=options.normalise,
         scores=options.scores,
         shape=registry.shape(options.shape),
