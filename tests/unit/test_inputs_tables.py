@@ -105,7 +105,10 @@ def test_headings_that_differ_in_the_unit_only_stay_whole(tmp_path):
 def test_a_column_of_labels_is_never_given_to_the_model_unnoticed(tmp_path):
     path = written(tmp_path, "a,label\n1.5,0\n2.5,1\n")
     assert sf.load_inputs(path, labels="label").x.shape == (2, 1)
-    refused(r"no column file: .* table of values, say --labels label", sf.load_inputs, path)
+    words = refused("say --labels label", sf.load_inputs, path)
+    assert "column file" not in words
+    mixed = written(tmp_path, "a,b,label\n1.5,2,0\n2.5,cat.png,1\n")
+    refused(r"no column file: .* table of values, say --labels label", sf.load_inputs, mixed)
 
 
 def test_a_csv_list_of_images_is_no_table(tmp_path):

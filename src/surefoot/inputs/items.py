@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -20,6 +21,11 @@ from surefoot.inputs.labels import Data, Labels, read_labels
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import as_item_array, is_image, item_digest
 from surefoot.system.text import first_again
+
+REAL = re.compile(
+    r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|infinity)\s*", re.ASCII | re.IGNORECASE
+)
+"""A number in a cell of a .csv file."""
 
 
 def csv_header(path: Path) -> list[str]:

@@ -17,7 +17,13 @@ from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.bounded_pattern import BoundedPattern
 from surefoot.inputs.images import MOST_BYTES, Stacked, image_files, stack_images
-from surefoot.inputs.items import csv_rows, folder_classes, refuse_cells, refuse_other_separators
+from surefoot.inputs.items import (
+    REAL,
+    csv_rows,
+    folder_classes,
+    refuse_cells,
+    refuse_other_separators,
+)
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.subject.inputs import Inputs
 from surefoot.system.memory_limits import refuse_too_large
@@ -329,6 +335,11 @@ def from_csv(path: Path, options: ReadOptions) -> Inputs:
     header = [name.strip() for name in first]
     refuse_other_separators(header, str(path))
     if "label" in header and "file" not in header:
+        others = [
+            cell for row in rows for name, cell in zip(header, row, strict=False) if name != "label"
+        ]
+        if others and all(map(REAL.fullmatch, others)):
+            raise InvalidArgument(f"{path} is a table with a column label: say --labels label")
         raise InvalidArgument(
             f"{path} has a column label and no column file: for a list of images add file; if it "
             "is a table of values, say --labels label (labels=)"

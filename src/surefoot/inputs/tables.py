@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, MissingPackage, refusing
 from surefoot.inputs.arrays import ReadOptions, coarse_words, labelled_inputs, rounded_away
-from surefoot.inputs.items import csv_header, csv_rows, refuse_cells, refuse_other_separators
+from surefoot.inputs.items import REAL, csv_header, csv_rows, refuse_cells, refuse_other_separators
 from surefoot.inputs.labels import GivenLabels, Labels, read_labels
 from surefoot.inputs.media import target_numbers
 from surefoot.subject.inputs import Category, Feature, Inputs
@@ -32,9 +32,6 @@ _MISSING = frozenset(
 _BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False,
              "false": False}  # fmt: skip
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
-_REAL = re.compile(
-    r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|infinity)\s*", re.ASCII | re.IGNORECASE
-)
 _LARGEST_WHOLE = 2**24
 """Integers up to here are exact in single precision, which holds all inputs."""
 _MOST_DIGITS = 300
@@ -111,7 +108,7 @@ def text_column(heading: str, cells: list[str], source: str) -> TableColumn:
         exact = [int(cell) for cell in cells]
         kind = np.int64 if max(map(abs, exact)) < 2**63 else object
         return TableColumn(heading, "int64", np.array(exact, kind), raw=raw)
-    if all(map(_REAL.fullmatch, cells)):
+    if all(map(REAL.fullmatch, cells)):
         return TableColumn(heading, "float64", np.array([float(c) for c in cells]), raw=raw)
     if all(cell in _BOOLEANS for cell in cells):
         codes = np.array([_BOOLEANS[cell] for cell in cells])
