@@ -150,6 +150,22 @@ def test_a_suite_says_its_mean_its_weakest_cell_and_every_cell(images, tmp_path)
     assert "mine" in result.explain()
 
 
+@pytest.mark.parametrize(
+    ("intervals", "around", "note", "other"),
+    [
+        ("range", " (", "In brackets: ", "Behind"),
+        ("plus-minus", r" $\pm$ ", r"Behind $\pm$: ", "In brackets"),
+    ],
+)
+def test_the_caption_of_a_table_says_what_its_cells_hold(images, intervals, around, note, other):
+    result = run(images, suite=suite_of(["gaussian:0.2", "gaussian:0.4"]))
+    lines = result.export(to="latex", table="cells", intervals=intervals).splitlines()
+    caption = next(line for line in lines if line.startswith(r"\caption"))
+    assert note in caption
+    assert other not in caption
+    assert sum(line.count(around) for line in lines if line.endswith(r"\\")) == 2
+
+
 def test_cells_of_the_store_are_not_run_again(images, tmp_path):
     options = {"suite": "noise", "passes": 1, "precision": None, "store": str(tmp_path / "s.db")}
     first = run(images, **options)

@@ -40,6 +40,10 @@ _OUTCOMES = {Verdict.FAIL: "fails it", Verdict.UNDECIDED: "undecided", Verdict.P
 """In the order in which a reader looks for them."""
 
 
+IN_BRACKETS = "In brackets: intervals"
+"""What the note of a table says of the cells that have numbers."""
+
+
 @dataclass(frozen=True)
 class CellNumbers:
     """What a cell shows: a number as printed, the ends of its interval, and of which level.

@@ -13,7 +13,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.records.options import DocumentOptions
 from surefoot.report.export.run import ExportedRun, metrics_of
 from surefoot.report.sentences import required_statement, sentence
-from surefoot.report.tables import Table
+from surefoot.report.tables import IN_BRACKETS, Table
 from surefoot.report.view import View
 from surefoot.system.text import escape_all_controls, escape_controls
 
@@ -180,15 +180,17 @@ def latex_table(run: ExportedRun, options: DocumentOptions) -> str:
     claims = options.table in ("", CLAIMS)
     table = _claims_table(run) if claims else _named(run, options.table)
     headings, rows = [*table.headings], [[*row] for row in table.rows]
+    note = table.note
     if options.intervals == INTERVALS[1]:
         for (row, column), cell in table.numbers.items():
             rows[row][column] = cell.words(f" ± {cell.half}")
+        note = note.replace(IN_BRACKETS, "Behind ±: as far as the farther end of the interval")
         headings, rows = _with_plus_minus(headings, rows)
     left = {table.headings[i] for i in table.text_columns}
     align = "".join("l" if heading in left else "r" for heading in headings)
     head, *lines = (" & ".join(_tex(cell) for cell in line) + r" \\" for line in (headings, *rows))
     name = re.sub(r"[^A-Za-z0-9-]+", "-", options.table or CLAIMS)
-    caption = ". ".join(text.rstrip(".") for text in (table.title, table.note) if text)
+    caption = ". ".join(text.rstrip(".") for text in (table.title, note) if text)
     said = [f"% {line}" for claim in run.view.headline[:1] for line in [_line(sentence(claim))]]
     parts = [
         *said, f"% run {run.record.digest[:12]}; needs \\usepackage{{booktabs}}",

@@ -23,7 +23,7 @@ from surefoot.report.provenance import (
     shared_cautions,
 )
 from surefoot.report.sentences import sentence
-from surefoot.report.tables import CellNumbers, Table
+from surefoot.report.tables import IN_BRACKETS, CellNumbers, Table
 from surefoot.report.view import Figure, Section, View
 
 _NAMED_CURVES = 4
@@ -217,7 +217,7 @@ def suite_table(
     title = f"{capitalised(str(quantity))} (%) by perturbation, the weakest first"
     widest = max(c.kept.interval.width for cells in grid.rows.values() for c in cells) / 2
     exact = any(not c.kept.interval.width for cells in grid.rows.values() for c in cells)
-    note = "In brackets: intervals" + "; without: counted" * exact + "."
+    note = IN_BRACKETS + "; without: counted" * exact + "."
     if not intervals:
         note = f"Every cell to ± {100 * widest:.1f} points or better." if widest else ""
     certain = with_full_stop(capitalised(confidence_clause(record.claims[0])))
