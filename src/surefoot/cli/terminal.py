@@ -270,10 +270,10 @@ def present(
     if store is not None:
         from surefoot.store.locations import public_location
 
-        runs = [part.record.digest[:12] for part in (result.parts or {"": result}).values()]
-        if len(runs) > _MOST_RUNS:
-            runs = [f"{result.record.digest[:12]} and the {len(runs)} that it is made of"]
-        say(f"evidence in {public_location(str(store))}, run {', '.join(runs)}")
+        parts = [part.record.digest[:12] for part in result.parts.values()]
+        named = ", ".join(parts) if len(parts) <= _MOST_RUNS else f"{len(parts)} runs"
+        made_of = f", made of {named}" if parts else ""
+        say(f"evidence in {public_location(str(store))}, run {result.record.digest[:12]}{made_of}")
         if result.record.stopped_early:
             say("stopped by --time-limit: the same command continues the run")
     return result.exit_code
