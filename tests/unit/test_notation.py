@@ -50,7 +50,13 @@ def test_severities_follow_the_size_of_the_image():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("rotaton:10", "rotation"),
+        ("rotaton:10", r"do you mean rotation:10\?"),
+        ("gausian:0.1,x=2", r"do you mean gaussian:0.1,x=2\?"),
+        ("gaussian=0.1", r"do you mean gaussian:0.1\?"),
+        ("linf:0.1+gausian 0.2", r"do you mean gaussian:0.2\?"),
+        ("gaussian,edge=2", r"do you mean gaussian:0.1,edge=2\?"),
+        ("fogg", r"do you mean fog\?"),
+        ("=0.1", "one that exists"),
         ("qqq:1", "one that exists"),
         ("linf", "needs a level"),
         ("blur", "needs a level: write blur:0.7, or blur:s3 for a published severity"),

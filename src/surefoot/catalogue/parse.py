@@ -135,7 +135,12 @@ def _load(name: str) -> Perturbation:
 
 _SPREAD = re.compile(r"(\btable:[^,+|]*?)\s*sd\s*(?=[,+|]|$)")
 """A level in standard deviations of each column: table:0.1sd."""
-_EXAMPLE = "for example linf:8/255; `surefoot perturb --list` (docs/catalogue.md) shows all"
+_WRITTEN: Any = re.compile(r"([^:=,\s]*)(?:\s*[:=\s]\s*([^,]*))?(.*)", re.DOTALL)
+"""A name, a level and options, also with an equal sign or a space for the colon."""
+_EXAMPLE = (
+    "for example linf:8/255 for numbers, typos:0.1 for texts; `surefoot perturb --list` "
+    "(docs/catalogue.md) shows all"
+)
 
 
 def parse_perturbation(text: str, frame: tuple[int, ...] = ()) -> Perturbation:
@@ -179,13 +184,13 @@ def parse_range(
         return replace(combined, level=None), Interval(0.0, level_of(combined))
     kind, _, rest = text.partition(":")
     level, comma, options = rest.partition(",")
+    if kind not in PERTURBATIONS:
+        raise _unknown(text)
     if not level:
         level = _whole_range(kind, frame, bounds)
     low, dots, high = level.partition("..")
     if not dots:
         low, high = _text(kind, 0.0).partition(":")[2], level
-    if kind not in PERTURBATIONS:
-        parse_perturbation(f"{kind}:1")  # says what there is
     ends = [_level(kind, part.strip(), PERTURBATIONS[kind], frame) for part in (low, high)]
     why = ""
     if not ends[0] < ends[1]:
@@ -231,9 +236,7 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         return own_perturbation(own)
     kind, colon, rest = text.partition(":")
     if kind not in PERTURBATIONS:
-        close = get_close_matches(kind, PERTURBATIONS, n=3, cutoff=0.4)
-        near = f"one such as {', '.join(close)}" if close else "one that exists"
-        raise InvalidArgument(f"there is no perturbation {kind!r}: choose {near}, {_EXAMPLE}")
+        raise _unknown(text)
     class_ = PERTURBATIONS[kind]
     if not colon or not rest:
         presets = getattr(class_, "presets", None)
@@ -263,6 +266,16 @@ def _one(text: str, frame: tuple[int, ...]) -> Perturbation:
         )
     perturbation: Perturbation = class_(level=strength, **options)
     return perturbation
+
+
+def _unknown(text: str) -> InvalidArgument:
+    """What is no perturbation, with the one that is meant: its level and options stay."""
+    kind, level, options = _WRITTEN.fullmatch(text).groups("")
+    near = next(iter(get_close_matches(kind, PERTURBATIONS, n=1)), "")
+    level = level or _example(near) * (kind == near)
+    meant = f"{near}{':' * bool(level)}{level}{options}"
+    way_out = f"do you mean {meant}?" if near else f"choose one that exists, {_EXAMPLE}"
+    return InvalidArgument(f"there is no perturbation {text.partition(':')[0]!r}: {way_out}")
 
 
 def _level(kind: str, text: str, class_: Definition, frame: tuple[int, ...]) -> float:
