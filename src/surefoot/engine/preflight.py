@@ -96,6 +96,10 @@ def _outputs_at(model: Model, x: Array, places: np.ndarray | None = None) -> Out
     return to_host(outputs if places is None else outputs[on_device_of(outputs, places)]).copy()
 
 
+COPIES, BOUNDS = "copies among the inputs", "bounds of the inputs"
+"""Names of the checks that the data alone decide."""
+HOW_RUN = "how the file is run"
+"""Name of the check that says what runs the model on this device."""
 BATCHES = "a batch of one equals a batch of many"
 """Name of the check."""
 BY_ITSELF = ": let the model answer each input by itself, as in evaluation mode"
@@ -188,9 +192,9 @@ def examine_model(
     yield from _examine_answers(model, x, rows, every, reverse, inputs.ids)
     if inputs.selection_doubt:
         yield Check(SELECTION, CheckStatus.WARNING, inputs.selection_doubt)
-    yield checked("copies among the inputs", lambda: _copies(inputs))
+    yield checked(COPIES, lambda: _copies(inputs))
     if not inputs.holds_items:
-        yield checked("bounds of the inputs", lambda: _bounds(inputs, model))
+        yield checked(BOUNDS, lambda: _bounds(inputs, model))
     yield checked(f"kind of {unit_of(model)}", lambda: _scores(model))
     if of_classes:
         yield checked(CLEAN, lambda: _accuracy(inputs, model, every()))
@@ -198,7 +202,7 @@ def examine_model(
         yield Check(CLEAN, CheckStatus.OK, "not checked: the model gives no scores of classes")
     well, how = getattr(model, "run_note", (True, ""))
     if how:
-        yield Check("how the file is run", CheckStatus.OK if well else CheckStatus.WARNING, how)
+        yield Check(HOW_RUN, CheckStatus.OK if well else CheckStatus.WARNING, how)
     caution: str = getattr(model, "caution", "")
     if caution:
         yield Check("the model may change", CheckStatus.WARNING, caution)

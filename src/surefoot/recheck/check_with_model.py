@@ -11,6 +11,7 @@ from dataclasses import replace
 from surefoot.conclude.curves import WHOLE
 from surefoot.core.procedure import Needs
 from surefoot.engine.outputs import ROUNDING
+from surefoot.engine.preflight import BOUNDS, COPIES, HOW_RUN
 from surefoot.errors import InvalidArgument
 from surefoot.evidence.answers import Again, Check, EvidenceCheck, Status, any_is, of_part
 from surefoot.evidence.check import not_covered
@@ -19,7 +20,7 @@ from surefoot.evidence.statement import Evidence
 from surefoot.recheck.radii import check_radii
 from surefoot.recheck.rebuild_study import RebuiltRun, RerunRequest, rebuild
 from surefoot.recheck.trials import check_attacks, check_trials, why_else
-from surefoot.records.record import Curves, Finding, InputRow, Samples
+from surefoot.records.record import CLEAN, Curves, Finding, InputRow, Samples
 from surefoot.report.reasons import reason_words
 from surefoot.study.measure import clean_loss, subjects_of
 from surefoot.study.run import environment, preflight
@@ -133,12 +134,19 @@ def check_with_model(
     return replace(check, again=again, not_covered=not_covered(evidence, with_model=whole))
 
 
-_MEASURED = re.compile(r"\d+\.\d+(e[-+]?\d+)?|\de[-+]?\d+")
+_MEASURED = re.compile(
+    r"\b(from|to|over|within|about|factor of) -?\d([\d.,]*\d)?(e[-+]?\d+)?"
+    r"|-?\d+\.\d+(e[-+]?\d+)?|-?\de[-+]?\d+"
+)
 """Numbers of a finding that another processor may round otherwise; counts are whole numbers."""
+_OF_DATA = (COPIES, BOUNDS, CLEAN)
+"""Checks whose words are counts and values of the data: no processor rounds them."""
+_OF_MACHINE = (HOW_RUN, "real arithmetic")
+"""Checks that say how a model is run, and where it rounds most: elsewhere that is another place."""
 
 
 def compare_findings(run: RebuiltRun) -> list[Check]:
-    """Whether the checks before the run find here what the file says that they found.
+    """Whether the checks before the run end here as the file says that they did.
 
     What is left out, and what is counted, is refuted; what a machine can decide otherwise is open.
     """
@@ -147,34 +155,56 @@ def compare_findings(run: RebuiltRun) -> list[Check]:
         found = preflight(run.study)
     except InvalidArgument as error:  # a model that no run would begin with
         return [Status.OPEN.of("The checks before the run do not pass here.", str(error))]
-    stated = {one.name: one for one in record.findings}
     blocks = next((one.blocks for one in found if one.blocks is not None), None)
     if blocks is not None and record.blocks is None:
         return [Status.REFUTED.of("No: nothing may pass.", reason_words(blocks))]
-    missing = [one for one in found if one.name not in stated]
+    same = record.environment.get("surefoot") == environment().get("surefoot")
+    refuted = Status.REFUTED if same else Status.OPEN
+    stated = [*record.findings]
+    pairs, missing = list[tuple[Finding, Finding]](), list[Finding]()
+    for one in found:  # several parts of a perturbation have checks of one name, in their order
+        there = next((other for other in stated if other.name == one.name), None)
+        if there is not None:
+            stated.remove(there)
+            pairs.append((one, there))
+        elif one.name != HOW_RUN or one.is_warning:  # another device may have nothing to say
+            missing.append(one)
     if missing:
-        same = record.environment.get("surefoot") == environment().get("surefoot")
-        status = Status.REFUTED if same else Status.OPEN
         words = f"lacks {len(missing)} checks before the run; the first is {missing[0].name}"
-        return [status.of(f"The file {words}: {missing[0].finding}.")]
-    counted = next((one for one in found if one.clean is not None), None)
-    if counted is not None and _counts(counted) != _counts(stated[counted.name]):
-        words = f"{counted.name} is otherwise here than the file says"
-        return [Status.REFUTED.of(f"No: {words}: {counted.finding}.")]
-    for one in (one for one in found if one.is_warning):
-        there = stated[one.name]
-        if not there.is_warning or _without_rounding(one) != _without_rounding(there):
-            words = f"A check before the run, {one.name}, says here: {one.finding}"
-            return [Status.OPEN.of(f"{words}; the file: {there.finding}.", why_else(run.evidence))]
-    return [Status.FOLLOWS.of("The checks before the run find here what the file says.")]
+        return [refuted.of(f"The file {words}: {missing[0].finding}.")]
+    # First those of the data: an open answer would hide one that is refuted.
+    for one, there in sorted(pairs, key=lambda pair: pair[0].name not in _OF_DATA):
+        if (one.status, _compared(one)) != (there.status, _compared(there)):
+            words = (
+                f"A check before the run, {one.name}, says here: {one.finding} ({one.status}); "
+                f"the file: {there.finding} ({there.status})."
+            )
+            if one.name in _OF_DATA:
+                counted = _counts(one) != _counts(there)
+                return [(Status.REFUTED if counted else refuted).of(words)]
+            return [Status.OPEN.of(words, why_else(run.evidence))]
+    return [
+        Status.FOLLOWS.of(
+            "The checks before the run end here as the file says; measured numbers, which another "
+            "machine may round otherwise, were not compared."
+        )
+    ]
 
 
 def _counts(finding: Finding) -> tuple[int, int] | None:
     return None if finding.clean is None else (finding.clean.right, finding.clean.inputs)
 
 
-def _without_rounding(finding: Finding) -> str:
-    return _MEASURED.sub("", finding.finding)
+def _compared(finding: Finding) -> tuple[object, ...]:
+    """The words of a finding as far as they are the same on every machine."""
+    doubt = finding.doubt if finding.clean is None else finding.clean.doubt
+    why = "" if doubt is None else str(doubt.why)
+    if finding.name in _OF_MACHINE:
+        return (why,)
+    exact, _, rest = finding.finding.partition("; " if doubt else "\n")
+    if finding.name not in _OF_DATA:
+        exact = _MEASURED.sub("", exact)
+    return _counts(finding), why, exact, _MEASURED.sub("", rest)
 
 
 def _run_again(runs: Sequence[RebuiltRun], request: RerunRequest) -> list[Again]:
