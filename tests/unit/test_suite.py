@@ -17,7 +17,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
 from surefoot.statistics.stratified_mean import MeanBounds
 from surefoot.study.load_files import SELECTION_SEEDS
-from surefoot.study.study import CellPlan, cell_seed, cell_studies
+from surefoot.study.study import CellPlan, cell_seed, cell_studies, run_suite
 from tests.in_words import said_of_earlier_runs
 from tests.refusals import refused
 
@@ -320,6 +320,20 @@ def test_an_undecided_suite_says_what_is_likely_to_decide_it(images, finer, why)
     harder = near.reason.values[2]
     finer_still = harder.values[0] / forecast.values[0]
     assert harder.why is Why.MANY_MAY_DECIDE or not 0.2 < finer_still < 5
+
+
+def test_a_first_run_goes_on_from_nothing(images, tmp_path):
+    """Trials of the forecast are no earlier run: in each cell the first report has none."""
+    model = sf.load_model(scores, shape=(1, 8, 8), bounds=(0, 1))
+    cells = suite_of(["gaussian:0.2", "gaussian:0.4"]).perturbations((1, 8, 8))
+    plan, noise = CellPlan(0.2), next(iter(cells.values()))
+    study = sf.Study(model, sf.load_inputs(*images), noise, plan.method(1, 1))
+    begun, first = [], {}
+    run_suite(
+        cell_studies(study, cells, plan), "mine", 0.05, workers=1, on_start=begun.append,
+        on_progress=lambda now: first.setdefault(begun[-1], now.trials),
+    )  # fmt: skip
+    assert first == dict.fromkeys(cells, 0)
 
 
 def test_a_suite_runs_no_trial_again_that_its_forecast_ran(images, monkeypatch):
