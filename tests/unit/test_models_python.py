@@ -284,6 +284,33 @@ def test_a_name_of_nothing_is_one_sentence(name, match, here):
     refused(match, load_model, name, shape=SHAPE)
 
 
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        (
+            "few.py",
+            r"few.py is a Python file: name the function in it, few.py:scores or few.py:main$",
+        ),
+        ("few.py:scoers", "^few.py has no function scoers: write few.py:scores$"),
+        ("few.py:npp", "write few.py:scores or few.py:main$"),
+        ("few.py:zzz", "^few.py has no function zzz: write few.py:scores or few.py:main$"),
+        ("many.py:zzz", "many.py:FUNCTION"),
+        ("broken.py", "broken.py:FUNCTION"),
+        ("empty.py", "empty.py:FUNCTION"),
+    ],
+)
+def test_a_file_of_python_names_the_functions_that_it_has(name, match, here):
+    more = "import numpy as np\ndef main(): pass\ndef _own(): pass\n"
+    (here / "few.py").write_text("def scores(x): return x\n" + more)
+    (here / "many.py").write_text("".join(f"def f{i}(x): return x\n" for i in range(9)))
+    (here / "broken.py").write_text("def scores(x)\n")
+    (here / "empty.py").write_text("")
+    refused(match, load_model, name, shape=SHAPE)
+    if ":" not in name:
+        refused(match, load_model, name, examples=["a text"])
+        refused(match, declared_shape, name)
+
+
 def test_an_exported_file_says_its_own_shape(torch, tmp_path):
     path = tmp_path / "m.pt2"
     path.write_bytes(exported())

@@ -119,7 +119,7 @@ def test_levels_replace_the_level_of_a_function(folder):
         ("mine.py:halve:1..0", "from its lowest to its highest"),
         ("mine.py:halve:-1..1", "from its lowest to its highest"),
         ("mine.py:halve:1,edge=2", "takes the level only, got 'edge=2'"),
-        ("mine.py:none:1", "has no attribute 'none'"),
+        ("mine.py:none:1", "mine.py has no function none"),
         ("none.py:halve:1", "there is no file none.py"),
         ("mine.py:NUMBER:1", "is int, not a perturbation"),
         ("mine.py:odd:1", r"odd takes \(x, noise, level\): write it as function\(x, rng, level\)"),

@@ -23,6 +23,8 @@ from surefoot.models.keras import keras_input_shape, open_keras
 from surefoot.models.load_options import LoadOptions, Source, interval, normalisation, scores_kind
 from surefoot.models.onnx import onnx_input_shape, open_onnx
 from surefoot.models.python import (
+    functions_in_words,
+    functions_of,
     import_object,
     is_predictor,
     named_by_file,
@@ -180,6 +182,8 @@ def _imported(name: str) -> Source:
     try:
         return import_object(name)
     except InvalidArgument as error:
+        if Path(name.rpartition(":")[0]).is_file():
+            raise  # the file is there: it says what is wrong in it
         raise InvalidArgument(f"there is no model file {name}, and {error}") from error
 
 
@@ -189,6 +193,9 @@ def _refuse_missing(path: Path) -> None:
             f"there is no model file {path}: it is a folder; give the file in it, such as "
             f"{path / 'model.onnx'}"
         )
+    if path.suffix == ".py" and path.is_file():
+        known = functions_in_words(path, functions_of(path))
+        raise InvalidArgument(f"{path} is a Python file: name the function in it, {known}")
     if not path.is_file():
         hint = "" if path.suffix else ", or write package.module:function for a Python function"
         raise InvalidArgument(f"there is no model file {path}: check the path{hint}")

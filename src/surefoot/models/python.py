@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
@@ -12,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -280,6 +282,25 @@ def _function_digest(source: Source) -> _Named:
     return _Named(digest, "only the name and the source text of the function, not what it calls")
 
 
+_FEW = 4
+"""Functions that are named one by one."""
+
+
+def functions_of(path: str | Path) -> list[str]:
+    """The public functions that a Python file defines, read without running it."""
+    try:
+        body = ast.parse(Path(path).read_bytes()).body
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [f.name for f in body if isinstance(f, ast.FunctionDef) and f.name[0] != "_"]
+
+
+def functions_in_words(path: str | Path, names: Sequence[str]) -> str:
+    """How these functions of a file are written; of many the form alone."""
+    few = names if 0 < len(names) <= _FEW else ["FUNCTION"]
+    return " or ".join(f"{path}:{name}" for name in few)
+
+
 def import_object(name: str) -> Item:
     """What `package.module:attribute` or `file.py:attribute` names.
 
@@ -295,6 +316,11 @@ def import_object(name: str) -> Item:
         else:
             value = importlib.import_module(module_name)
             note_source(value)
+        if module_name.endswith(".py") and not hasattr(value, attribute.split(".")[0]):
+            own = [n for n, v in vars(value).items() if n[0] != "_" and not inspect.ismodule(v)]
+            near = get_close_matches(attribute, own) or functions_of(module_name)
+            known = functions_in_words(module_name, near)
+            raise InvalidArgument(f"{module_name} has no function {attribute}: write {known}")
         for part in attribute.split("."):
             value = getattr(value, part)
     except InvalidArgument:
