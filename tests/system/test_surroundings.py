@@ -34,7 +34,7 @@ def test_the_package_runs_as_a_module(workspace):
         capture_output=True, check=False, timeout=SECONDS,
     )  # fmt: skip
     assert done.returncode == 3
-    assert "there is no perturbation 'fogg': do you mean fog:" in done.stderr
+    assert "there is no perturbation 'fogg': do you mean fog?" in done.stderr
 
 
 def test_a_image_with_an_undecodable_name(workspace):
