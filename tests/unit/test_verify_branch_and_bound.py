@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -61,6 +62,18 @@ def known_radius(seed: int) -> tuple[Network, np.ndarray, float]:
     network = random_network(rng, 3, [3, 3, 2], 3, [0.0])
     x = rng.uniform(0, 1, 3)
     return network, x, exact_radius(network, x, network.label(x), 0.0, 1.0)
+
+
+def test_an_invalid_operation_in_single_precision_is_no_warning() -> None:
+    """BLAS may raise its flag for numbers that are no part of the product."""
+    network, x, _ = known_radius(0)
+    problem = attack_problem(margin_question(network, network.label(x)), x, InputSpace(0.0, 1.0))
+    odd = replace(problem, rows=problem.rows * np.float32(0), offsets=problem.offsets + np.nan)
+    points, row = problem.x[None], np.array([0])
+    endless = replace(odd, bias=tuple(b + np.float32(np.inf) for b in odd.bias))
+    assert np.isnan(endless.margins(points)).all()  # infinity times 0
+    assert np.isnan(endless.margin_and_gradient(points, row)[0]).all()
+    assert np.isnan(endless.margin_at(problem.x, row)[0])
 
 
 @pytest.mark.slow

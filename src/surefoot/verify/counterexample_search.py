@@ -22,6 +22,9 @@ from surefoot.verify.descent import MOMENTUM, Float32Array, lengths
 
 _LEAST_STEP = 0.02
 """Shortest step, as a share of the radius. Chosen by hand; what is found is checked."""
+_QUIET = np.errstate(invalid="ignore")
+"""In single precision OpenBLAS multiplies lanes that it never reads out, and what lies in them from
+earlier work, such as an infinity, raises the flag of an invalid operation."""
 
 
 def minimise_margin(
@@ -119,10 +122,12 @@ class AttackProblem:
     space: InputSpace
     rank: int = 1
 
+    @_QUIET
     def margins(self, points: Float32Array) -> Float32Array:
         """All margins of some points."""
         return np.asarray(self._forward(points)[0] @ self.rows.T + self.offsets)
 
+    @_QUIET
     def margin_and_gradient(
         self, points: Float32Array, row: NDArray[np.intp]
     ) -> tuple[Float32Array, Float32Array]:
@@ -133,6 +138,7 @@ class AttackProblem:
         value, counted = self._leads(h @ self.rows.T + self.offsets, row)
         return value, self._backward(counted @ self.rows, slopes)
 
+    @_QUIET
     def margin_at(self, point: Float32Array, row: NDArray[np.intp]) -> tuple[float, Float32Array]:
         """One margin at one point, and its gradient."""
         h, slopes = self._forward(point[None])
