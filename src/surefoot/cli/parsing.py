@@ -189,8 +189,9 @@ class _Commands(Mapping[str, TyperCommand]):
         panel, function = self._known[name]
         callback, declared, rare = with_options(function)
         text = running_text(function.__doc__ or "")
-        own: dict[str, Any] = {"callback": callback, "help": text, "rich_help_panel": panel}
-        info = CommandInfo(name, cls=OnceCommand, **own)
+        info = CommandInfo(
+            name, cls=OnceCommand, callback=callback, help=text, rich_help_panel=panel
+        )
         made = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode="rich")
         command = cast("OnceCommand", made)
         command.declared, command.rare = declared, rare

@@ -23,8 +23,8 @@ from surefoot.verify.descent import MOMENTUM, Float32Array, lengths
 _LEAST_STEP = 0.02
 """Shortest step, as a share of the radius. Chosen by hand; what is found is checked."""
 _QUIET = np.errstate(invalid="ignore")
-"""In single precision OpenBLAS multiplies lanes that it never reads out, and what lies in them from
-earlier work, such as an infinity, raises the flag of an invalid operation."""
+"""In single precision OpenBLAS also multiplies numbers that are no part of the product; what
+earlier work left there, such as an infinity, raises the flag of an invalid operation."""
 
 
 def minimise_margin(
