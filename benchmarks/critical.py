@@ -12,11 +12,14 @@ much smaller a radius proved without branching is than in real arithmetic. The l
 mnist-net_256x2.
 
     python benchmarks/critical.py --data DIR [--quick] [--networks A,B] [--images N] [--seconds S]
-        [--workers K] [--marabou N] [--convolution]
+        [--workers K] [--marabou N] [--convolution] [--device cuda]
 
 `--convolution` measures the convolutional network CONVOLUTION instead: the median radius proved,
 the median width, the largest share of the limit that was spent, and the nodes per second of trees
-just beyond the proved radius.
+just beyond the proved radius. `--device` measures first radii of its images in one batch, on that
+device of PyTorch: their median, each proved once more on the processor, and the seconds on the
+wall from the images to the last proof, the device being warm (`first_radius`, `first_seconds`), and
+the same on the processor alone (`first_radius_cpu`, in CPU seconds).
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
@@ -65,8 +68,10 @@ from surefoot.verify import (
 )
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket import BracketState, one_blas_thread
+from surefoot.verify.bracket_search import bounds_alone
 from surefoot.verify.branch_and_bound import TreeWatch, prove_by_branching
 from surefoot.verify.counterexample_search import attack_problem
+from surefoot.verify.first_bounds import CPU, InputBatch, first_radii
 from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.vnnlib import box_property
 
@@ -300,6 +305,45 @@ def count_nodes(job: Job, radius: float) -> float:
         return bracket.nodes / (time.process_time() - begun)
 
 
+def first_proofs(batch: InputBatch, device: str, clock: Callable[[], float]) -> tuple[float, float]:
+    """The median first radius of a batch, and the seconds until the last is proved."""
+    begun = clock()
+    radii = first_radii(batch, device)
+
+    def proved(i: int) -> float:
+        known = (float(radii[i]), None) if device == CPU else (0.0, None)
+        candidate = 0.0 if device == CPU else float(radii[i])
+        bracket = bracket_radius(
+            batch.network,
+            batch.x[i],
+            int(batch.labels[i]),
+            clock=time.thread_time,
+            known=known,
+            narrow=bounds_alone(candidate),
+        )
+        return bracket.low
+
+    with one_blas_thread(), ThreadPoolExecutor(1 if device == CPU else os.cpu_count()) as threads:
+        lows = list(threads.map(proved, range(len(radii))))
+    return statistics.median(lows), clock() - begun
+
+
+def measure_first(data: Path, device: str) -> dict[str, float]:
+    """First radii of the convolution's images, on a device and on one core."""
+    network, _ = read_and_open(data, CONVOLUTION)
+    some = images(data)[:CONVOLUTION_IMAGES]
+    batch = InputBatch(network, some[:, 1:] / 255, some[:, 0].astype(np.int64), InputSpace())
+    first_radii(batch.take([0]), device)  # loads the device's libraries
+    radius, seconds = first_proofs(batch, device, time.monotonic)
+    on_cpu, cpu_seconds = first_proofs(batch, CPU, time.process_time)
+    return {
+        "first_radius": radius,
+        "first_seconds": seconds,
+        "first_radius_cpu": on_cpu,
+        "first_seconds_cpu": cpu_seconds,
+    }
+
+
 def measure_convolution(data: Path, pool: ProcessPoolExecutor | None) -> dict[str, float]:
     """What is proved through convolutions, and how fast."""
     rows = measure(data, CONVOLUTION, CONVOLUTION_IMAGES, CONVOLUTION_SECONDS, pool)
@@ -377,13 +421,16 @@ def main() -> None:
     parser.add_argument("--verifier", default="neuralsat", help="or abcrown=PATH, neuralsat=PATH")
     parser.add_argument("--beside", type=int, default=0, help="images on which it is run too")
     parser.add_argument("--convolution", action="store_true", help=f"measure {CONVOLUTION}")
+    parser.add_argument("--device", help="first radii of its images on this device: cuda")
     args = parser.parse_args()
     print_processor()
     names = [NETWORKS[0]] if args.quick else args.networks.split(",")
     count = 10 if args.quick else args.images
     pool = ProcessPoolExecutor(args.workers, get_context("spawn")) if args.workers > 1 else None
-    if args.convolution:
-        print(json.dumps(measure_convolution(args.data, pool)))
+    if args.convolution or args.device:
+        first = measure_first(args.data, args.device) if args.device else {}
+        whole = measure_convolution(args.data, pool) if args.convolution else {}
+        print(json.dumps(first | whole))
         return
     rows_by_network = {name: measure(args.data, name, count, args.seconds, pool) for name in names}
     header = ["network", "images", "closed", "within 10 s", "widest", "median s", "mean s"]

@@ -1,27 +1,29 @@
 """Processor seconds until a quantile of the critical radius of one network is known.
 
 MNIST test images in a random order, the network run by onnxruntime, and the product's own search
-(`CriticalQuantile`), attack and prover, one image after the other on one core. A misclassified
-image has the radius 0. The prover is called directly, so that this file needs no study.
+(`CriticalQuantile`), attack and prover, on one core, with first bounds of sixteen images together.
+A misclassified image has the radius 0. The bench is asked directly, so that this file needs no
+study.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 import surefoot as sf
-from surefoot.core.counts import Proof
 from surefoot.core.procedure import Ask
-from surefoot.engine.proof_bench import decode_point, encode_point
+from surefoot.core.tasks import Subject, Task
+from surefoot.engine.batching import take_batch
+from surefoot.engine.proof_bench import BuiltInProver, ProofBench
 from surefoot.population import CriticalQuantileResult
-from surefoot.verify import Network, bracket_radius, check_reader, read_network
+from surefoot.verify import check_reader, read_network
+from surefoot.verify.ball import InputSpace
 
 Floats = NDArray[np.float64]
 PRINTED = 50
@@ -36,22 +38,6 @@ class Run:
     seconds: float
     proofs: int
     misclassified: int
-
-
-def opened(path: Path) -> tuple[Network, Callable[[Floats], int]]:
-    """The layers, compared with the file; and the label that onnxruntime gives a point."""
-    network = read_network(path)
-    check_reader(network, path)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    feed = session.get_inputs()[0]
-
-    def label(x: Floats) -> int:
-        batch = x.astype(np.float32).reshape([d if isinstance(d, int) else 1 for d in feed.shape])
-        return int(session.run(None, {feed.name: batch})[0].argmax())
-
-    return network, label
 
 
 def read_images(data: Path, mnist: Path | None) -> tuple[Floats, NDArray[np.int64]]:
@@ -70,44 +56,34 @@ def known_within(
     path: Path, images: tuple[Floats, NDArray[np.int64]], method: sf.methods.CriticalQuantile
 ) -> Run:
     """Run the method on the images, in their order."""
-    network, label = opened(path)
+    model, network = sf.load_model(path, bounds=(0, 1)), read_network(path)
+    check_reader(network, path)
     pixels, truths = images
-    known: dict[int, Proof] = {}
-    proofs = 0
+    inputs = sf.load_inputs(
+        pixels.astype(np.float32).reshape(-1, *model.signature.shape), np.asarray(truths)
+    )
+    bench = ProofBench(
+        inputs, truths, model, BuiltInProver(network), InputSpace(), method.tolerance,
+        method.efforts, seed=0,
+    )  # fmt: skip
+    whole = Subject("all inputs", tuple(range(method.size)))
+    tried, proofs = set[int](), 0
 
-    def answer(ask: Ask) -> Proof:
-        nonlocal proofs
-        i, before = ask.start % method.size, known.get(ask.start % method.size)
-        proofs += ask.start >= method.size
-        limit = method.efforts[ask.start // method.size].seconds
-        left = limit - (before.seconds if before else 0.0)
-        bracket = bracket_radius(
-            network,
-            pixels[i],
-            int(truths[i]),
-            tolerance=method.tolerance,
-            seconds=max(left, 0.01),
-            goal=ask.level,
-            replay=label,
-            clock=time.thread_time,
-            known=(0.0, None) if before is None else (before.low, _point(before)),
-        )
-        high = bracket.high if np.isfinite(bracket.high) else None
-        witness = "" if bracket.witness is None else encode_point(bracket.witness)
-        proof = Proof(bracket.low, high, witness, bracket.reason, bracket.nodes, bracket.seconds)
-        known[i] = proof if before is None else before + proof
-        return proof
+    def task(ask: Ask) -> Task:
+        start = ask.start or 0
+        return Task(whole, ask.level, start, start + 1, ask.known)
 
     begun = time.process_time()
     session = sf.methods.Session(method)
     while (question := session.question) is not None:
         spent = time.process_time() - begun
         if len(question) > PRINTED:
-            print(f"  {spent:,.0f} s: {len(known):,} images, {proofs:,} proofs", flush=True)
-        session.tell([answer(ask) for ask in question])
-    missed = sum(proof.far == 0 for proof in known.values())
+            print(f"  {spent:,.0f} s: {len(tried):,} images, {proofs:,} proofs", flush=True)
+        queue, answers = deque(map(task, question)), []
+        while queue:
+            answers += bench.answer(take_batch(queue, bench.batch_size(), 1))
+        tried.update(t.start % method.size for t in map(task, question))
+        proofs += sum((ask.start or 0) >= method.size for ask in question)
+        session.tell(answers)
+    missed = sum(bracket.interval.high == 0 for bracket in session.result.brackets)
     return Run(session.result, time.process_time() - begun, proofs, missed)
-
-
-def _point(proof: Proof) -> Floats | None:
-    return decode_point(proof.witness) if proof.witness else None

@@ -5,9 +5,11 @@ test that is marked `slow`: one that takes more than a second of processor time.
 """
 
 import gc
+import importlib.util
 import math
 import os
 import sys
+from importlib.machinery import ModuleSpec
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -59,6 +61,12 @@ def pytest_configure(config: pytest.Config) -> None:
         if "torch" in sys.modules:
             raise pytest.UsageError("the fast tier imports no torch, but a pytest plugin did")
         sys.meta_path.insert(0, NoTorch())
+        installed = importlib.util.find_spec
+
+        def without_torch(name: str, package: str | None = None) -> ModuleSpec | None:
+            return None if name.partition(".")[0] == "torch" else installed(name, package)
+
+        importlib.util.find_spec = without_torch  # who asks whether it is installed hears no
 
 
 def is_slow(item: pytest.Item) -> bool:
@@ -101,6 +109,13 @@ def postgres():
 def torch():
     """The package; a test that takes it is skipped where it is not installed."""
     return pytest.importorskip("torch")
+
+
+@pytest.fixture
+def cwd(tmp_path, monkeypatch):
+    """An empty folder that is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(params=["numpy", "torch"])

@@ -52,6 +52,15 @@ class MissingPackage(SurefootError, ImportError):
     """An optional package is needed; the message holds the line that installs it."""
 
 
+@contextmanager
+def needing(package: str) -> Iterator[None]:
+    """An import of an optional package: where it is missing, these words say what installs it."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingPackage(package) from error
+
+
 class ModelFailed(SurefootError):
     """The model raised, or answered with something that is no score."""
 

@@ -113,22 +113,9 @@ def _two_sided(seed: int) -> Outcome:
     """
     rng = np.random.default_rng([seed, 55])
     above, below = rng.uniform(0.1, 1.4, 60), -rng.uniform(0.02, 0.9, 60)
-
-    def turning(batch: np.ndarray) -> np.ndarray:
-        level = -batch[:, 1].astype(np.float64)
-        which = np.rint(batch[:, 0] + level).astype(int)
-        right = (level < np.concatenate([above, np.full(60, 9.0)])[which]) & (
-            level > np.concatenate([np.full(60, -9.0), below])[which]
-        )
-        return np.stack([~right, right], axis=1).astype(np.float64)
-
-    x = np.stack([np.arange(120), np.zeros(120)], axis=1).astype(np.float32)
-    inputs = sf.load_inputs(x, np.ones(120, int))
+    curve = StepCurve.of([*([level] for level in above), *([-9.0, level] for level in below)])
     method = sf.methods.SequentialCurve(-1.0, 1.0, (0.8,), error=ERROR, resolution=0.01)
-    model = sf.load_model(turning, shape=(2,))
-    true = sf.properties.TrueLabel()
-    study = sf.Study(model, inputs, Shift(), method, property=true, seed=seed)
-    claim = of_kind(study.run(**QUICK).claims, "curve_set")[0]
+    claim = of_kind(turning_study(curve, method, seed).run(**QUICK).claims, "curve_set")[0]
     kept = [min(1.0, float(np.sort(side)[24])) for side in (above, -below)]
     return near(claim, sum(kept) / 2)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.conclude.not_worse import not_worse_than
+from surefoot.records.record import EarlierModel
 from surefoot.subject.inputs import Inputs
 from tests.claims.curves import curve_of
 from tests.claims.parts import (
@@ -33,9 +34,8 @@ Split = Callable[[Inputs], tuple[Inputs, Inputs]]
 def verdict(studies: Runs, margin: float, seed: int) -> Outcome:
     """The model of the first study against that of the second."""
     new, old = (study.run(**QUICK).record for study in studies)
-    (claim,) = not_worse_than(
-        new, old, names=("new", "old"), margin=margin, error=ERROR, accepted=True
-    )
+    of = EarlierModel(old.digest, ("new", "old"), margin, ERROR)
+    (claim,) = not_worse_than(new, old, of, accepted=True)
     return judged(claim, holds=seed % 2 == 0)
 
 
@@ -124,7 +124,6 @@ def _radii(seed: int) -> Outcome:
     holds = bool(truth[0] >= 0.8 * truth[1])
     method = sf.methods.CriticalLevel(10.0 ** -(1 + seed % 3), 2.0, samples=0)
     new, old = (radius_study(method, inputs, seed, i).run(workers=1).record for i in range(2))
-    (claim,) = not_worse_than(
-        new, old, names=("new", "old"), margin=0.2, error=ERROR, accepted=True
-    )
+    of = EarlierModel(old.digest, ("new", "old"), 0.2, ERROR)
+    (claim,) = not_worse_than(new, old, of, accepted=True)
     return judged(claim, holds=holds)

@@ -11,10 +11,10 @@ from surefoot.subject.inputs import Inputs
 from tests.claims.parts import (
     QUICK,
     line_inputs,
+    model_studies,
     noise_study,
     normal_inputs,
     radius_study,
-    sign_model,
 )
 from tests.claims.sampled import KAPPA
 from tests.claims.worlds import Outcome, any_false, judged, missed, of_kind, world
@@ -159,11 +159,8 @@ def _models(seed: int, shift: float) -> dict[str, sf.Study]:
     first = rng.random(20) < 0.5 + shift
     columns = np.repeat(np.where(first, 0.4, 0.0), 5), np.repeat(np.where(first, 0.0, 0.4), 5)
     inputs = grouped(normal_inputs(*columns), np.full(20, 5))
-    return {
-        name: noise_study(p, sf.methods.FixedSize(0.35, 0.1), seed, inputs=inputs,
-                          model=sign_model(i), by_class=False)
-        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
-    }  # fmt: skip
+    method = sf.methods.FixedSize(0.35, 0.1)
+    return model_studies(columns, method, seed, inputs, by_class=False)
 
 
 @world("difference", "groups on which one of two models fails", 0.1)

@@ -11,10 +11,12 @@ import surefoot as sf
 from surefoot.conclude.comparison import PERTURBED
 from surefoot.conclude.not_worse import not_worse_than
 from surefoot.core.assumptions import Assumed
-from surefoot.records.record import under
-from tests.claims.parts import QUICK, noise_study, normal_inputs, sign_model
+from surefoot.records.record import EarlierModel, under
+from tests.claims.parts import QUICK, model_studies, noise_study, normal_inputs
 from tests.claims.sampled import SPREAD
 from tests.claims.worlds import Outcome, any_false, judged, missed, of_kind, world
+
+METHOD = sf.methods.FixedSize(0.35, 0.1)
 
 
 def _pair(seed: int, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
@@ -25,18 +27,7 @@ def _pair(seed: int, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _models(columns: tuple[np.ndarray, np.ndarray], seed: int) -> dict[str, sf.Study]:
-    inputs = normal_inputs(*columns)
-    return {
-        name: noise_study(
-            p,
-            sf.methods.FixedSize(0.35, 0.1),
-            seed,
-            inputs=inputs,
-            model=sign_model(i),
-            by_class=False,
-        )
-        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
-    }
+    return model_studies(columns, METHOD, seed, normal_inputs(*columns), by_class=False)
 
 
 @world("difference", "two models that fail equally often", 0.1)
@@ -52,18 +43,8 @@ def _stratified(seed: int) -> Outcome:
     often, seldom = (rng.beta(1, b, (2, 10)) * 0.45 for b in (1, 5))
     columns = np.append(often[0], seldom[0]), np.append(seldom[1], often[1])
     inputs = normal_inputs(*columns, labels=[0] * 10 + [1] * 10)
-    studies = {
-        name: noise_study(
-            p,
-            sf.methods.FixedSize(0.35, 0.1),
-            seed,
-            inputs=inputs,
-            model=sign_model(i),
-            property=sf.properties.SameLabel(),
-            by_class=False,
-        )
-        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
-    }
+    same = {"property": sf.properties.SameLabel(), "by_class": False}
+    studies = model_studies(columns, METHOD, seed, inputs, **same)
     claim = of_kind(sf.compare(studies, **QUICK).claims, "difference")[0]
     assert Assumed.STRATIFIED in claim.guarantee.assumptions
     return missed(claim, 0.0)
@@ -71,7 +52,7 @@ def _stratified(seed: int) -> Outcome:
 
 @world("difference", "identical files", 0.0)
 def _identical(seed: int) -> Outcome:
-    one = noise_study(SPREAD, sf.methods.FixedSize(0.35, 0.1), seed)
+    one = noise_study(SPREAD, METHOD, seed)
     signature = replace(one.model.signature, covers="the bytes of the ONNX file")
     one = replace(one, model=replace(one.model, signature=signature))
     result = sf.compare({"a": one, "b": one}, **QUICK)
@@ -137,5 +118,5 @@ def _not_worse_than(seed: int) -> Outcome:
     coarse = sf.methods.FixedSize(0.45, 0.2)
     earlier = replace(studies["b"], seed=seed + 1000, method=coarse, population=None)
     new, old = (study.run(**QUICK).record for study in (studies["a"], earlier))
-    (claim,) = not_worse_than(new, old, names=("a", "b"), margin=0.1, error=0.1)
+    (claim,) = not_worse_than(new, old, EarlierModel(old.digest, ("a", "b"), 0.1, 0.1))
     return judged(claim, holds=holds)

@@ -59,6 +59,16 @@ def noise_study(failing: Floats, method: Any, seed: int, **changes: Any) -> sf.S
     )
 
 
+def model_studies(
+    columns: Sequence[Floats], method: Any, seed: int, inputs: Inputs, **more: Any
+) -> dict[str, sf.Study]:
+    """Two models on the same inputs, each with a column of their failure probabilities."""
+    return {
+        name: noise_study(p, method, seed, inputs=inputs, model=sign_model(i), **more)
+        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
+    }
+
+
 @dataclass(frozen=True)
 class Shift:
     """Subtracts the level from every value; nothing is drawn."""
@@ -99,19 +109,10 @@ def line_model(column: int = 0) -> Model:
 
 def linear_model(weights: np.ndarray, bias: np.ndarray) -> Model:
     """An ONNX network of one layer, two values in."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    from tests.unit.float32_networks import onnx_chain
 
-    graph = helper.make_graph(
-        [helper.make_node("Gemm", ["x", "w", "b"], ["y"])],
-        "line",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", len(bias)])],
-        [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(bias, "b")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path = Path(mkdtemp()) / "line.onnx"
-    onnx.save(model, path)
+    path.write_bytes(onnx_chain([(weights.T, bias)]))
     return sf.load_model(path, bounds=(0.0, 1.0))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.core.assumptions import Assumed
-from surefoot.core.claims import About, Continues, Randomness
+from surefoot.core.claims import About, Claim, Continues, Randomness
 from tests.claims.parts import QUICK, noise_study, normal_inputs
 from tests.claims.worlds import (
     Outcome,
@@ -185,17 +185,7 @@ def _peeking(seed: int) -> Outcome:
     """The advice to add inputs, followed again and again: false if any look is."""
     rng = np.random.default_rng([seed, 7])
     p, truth = _zero_one(rng, 48)
-    looks = [
-        noise_study(
-            p[:n],
-            sf.methods.FixedSize(0.35, 0.1),
-            seed,
-            by_class=False,
-            population=sf.population.Mean(0.1, anytime=True),
-        ).run(**QUICK)
-        for n in (4, 8, 16, 32, 48)
-    ]
-    claims = [of_kind(result.claims, "mean_population")[0] for result in looks]
+    claims = _looks(p, seed, sf.population.Mean(0.1, anytime=True), (4, 8, 16, 32, 48))
     assert all(claim.continues is Continues.ANYTIME for claim in claims)
     return any_false([missed(claim, truth) for claim in claims])
 
@@ -205,14 +195,15 @@ def _planned(seed: int) -> Outcome:
     """Twenty-four inputs were planned: false if any look is, before that number or beyond."""
     rng = np.random.default_rng([seed, 8])
     p, truth = _zero_one(rng, 48)
-    over = sf.population.Mean(0.1, anytime=24)
-    looks = [
-        noise_study(
-            p[:n], sf.methods.FixedSize(0.35, 0.1), seed, by_class=False, population=over
-        ).run(**QUICK)
-        for n in (8, 16, 24, 32, 48)
-    ]
-    return any_false([missed(of_kind(r.claims, "mean_population")[0], truth) for r in looks])
+    claims = _looks(p, seed, sf.population.Mean(0.1, anytime=24), (8, 16, 24, 32, 48))
+    return any_false([missed(claim, truth) for claim in claims])
+
+
+def _looks(p: np.ndarray, seed: int, over: sf.population.Mean, sizes: tuple) -> list[Claim]:
+    """What is said of the population after so many inputs each."""
+    method = sf.methods.FixedSize(0.35, 0.1)
+    studies = (noise_study(p[:n], method, seed, by_class=False, population=over) for n in sizes)
+    return [of_kind(one.run(**QUICK).claims, "mean_population")[0] for one in studies]
 
 
 @world("mean_population", "one trial of each of 30 inputs", 0.1)

@@ -1,12 +1,20 @@
-"""What a user types, and what comes back on stdout, on stderr and as exit code."""
+"""What a user types and what comes back, also with odd terminals, odd names and bad input."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
+import pytest
+from onnx import helper, save
+from PIL import Image
 
 import surefoot as sf
 from surefoot.statistics.planning import simulate_trials
+from tests.onnx_models import onnx_model
+from tests.system.hold import SECONDS
 
 QUICK = ("estimate", "model.onnx", "test.npz", "--perturb", "linf:32/255", "--each", "0.2")
 
@@ -119,3 +127,125 @@ def test_plan_tells_trials_and_time_and_keeps_nothing(workspace):
     assert f"{clean:.0f}" in shown.stdout
     assert "concluded" in shown.stdout
     assert workspace.files() == before
+
+
+@pytest.mark.parametrize(
+    "surroundings",
+    [
+        {"PYTHONIOENCODING": "ascii", "COLUMNS": "30"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_any_terminal_gets_the_result(workspace, surroundings):
+    spoken = surroundings.get("PYTHONIOENCODING", "utf-8")
+    done = workspace.succeed(
+        *QUICK, "--first", "4", env={**os.environ, **surroundings}, encoding=spoken
+    )
+    assert "ccuracy on these 4 inputs" in " ".join(done.stdout.split())
+
+
+def test_the_package_runs_as_a_module(workspace):
+    done = subprocess.run(
+        [sys.executable, "-m", "surefoot", "perturb", "fogg"], cwd=workspace.folder, text=True,
+        capture_output=True, check=False, timeout=SECONDS,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "there is no perturbation 'fogg': do you mean fog?" in done.stderr
+
+
+def test_a_image_with_an_undecodable_name(workspace):
+    folder = workspace.folder / "images" / "0"
+    folder.mkdir(parents=True)
+    Image.fromarray(workspace.x[0]).save(os.fsencode(folder) + b"/\xff.png")
+    workspace.succeed("estimate", "model.onnx", "images", "--perturb", "linf:0.1", "--each", "0.2")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--each", "1e-200"), ("--classes", "²"), ("--shape", "²"), ("--size", "²x²"),
+     ("--confidence", "0.99999999999999"), ("--method", "fixed-size", "--each", "1e-6")],
+)  # fmt: skip
+def test_odd_numbers_are_refused_not_crashed_on(refusal, words):
+    assert "a fault in surefoot" not in refusal(*QUICK, *words)
+
+
+def test_what_the_preflight_wonders_about_is_said_with_the_result(workspace):
+    workspace.save("raw.npz", x=workspace.x[:10].astype(np.float32), y=workspace.y[:10])
+    words = ("--perturb", "linf:8/255", "--each", "0.2", "--report", "r.html")
+    done = workspace.succeed("estimate", "model.onnx", "raw.npz", *words)
+    assert "(--scale 255 --bounds 0,1)" in done.stdout
+    assert "the level in the unit of the data" in done.stdout
+    assert "the level in the unit of the data" in (workspace.folder / "r.html").read_text()
+
+
+FILES = ("model.onnx", "test.npz")
+OK = ("--perturb", "linf:8/255", "--each", "0.1", "--report", "report.html")
+FINE = (*FILES, *OK)
+
+
+def nan_model(path):
+    """Zero over zero for every input."""
+    nodes = [
+        helper.make_node("Flatten", ["x"], ["f"]),
+        helper.make_node("Sub", ["f", "f"], ["zero"]),
+        helper.make_node("Div", ["zero", "zero"], ["y"]),
+    ]
+    save(onnx_model(nodes, [("x", ["n", 1, 28, 28])], [("y", ["n", 784])], {}), path)
+
+
+PREPARE = {
+    "corrupt": lambda d: (d.folder / "model.onnx").write_bytes(b"\x08\x07garbage"),
+    "nan outputs": lambda d: nan_model(d.folder / "model.onnx"),
+    "shape": lambda d: d.save("test.npz", x=d.x[:5, :20], y=d.y[:5]),
+    "bounds": lambda d: d.save("test.npz", x=d.x[:5].astype(np.float32), y=d.y[:5]),
+    "damaged npz": lambda d: (d.folder / "test.npz").write_bytes(b"PK\x03\x04 not a zip"),
+    "": lambda d: None,
+}
+
+CASES = [  # one of each way to a refusal; what else is refused: the unit tests of each reader
+    ("", ("nothing.onnx", "test.npz", *OK), "no model file nothing.onnx: check the path"),
+    ("corrupt", FINE, "model.onnx cannot be read as an ONNX model"),
+    ("nan outputs", FINE, "NaN"),
+    ("shape", FINE, "takes inputs of shape (1, 28, 28), but test.npz holds (20, 28)"),
+    ("bounds", (*FINE, "--bounds", "0,1"), "must lie within the bounds [0, 1], got 0 to 255"),
+    ("damaged npz", FINE, "test.npz cannot be read"),
+    ("", (*FILES, "--perturb", "linf:8"), "level must lie within [0, 1] for these bounds, got 8"),
+    ("", (*FINE, "--store", "no/such/run.db"), "no folder"),
+    ("", (*FINE, "--bathc", "3"), "No such option: --bathc (do you mean --batch?)"),
+    ("", (*FINE, "--target", "y"), "No such option: --target (here it is --labels): try"),
+    ("", ("model.onnx",), "Missing argument 'DATA'"),
+    ("", ("no.such:function", "test.npz", *OK), "names nothing that can be imported"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("prepare", "words", "says"), CASES, ids=lambda v: str(v)[:40])
+def test_bad_input_is_one_sentence_and_exit_code_three(workspace, refusal, prepare, words, says):
+    PREPARE[prepare](workspace)
+    assert says in refusal("estimate", *words)
+
+
+def run_limited(workspace, blocks, *words):
+    """With a limit on file size in place of a full disk: the system refuses to write more."""
+    limited = f"ulimit -f {blocks}; trap '' XFSZ; exec surefoot {' '.join(words)}"
+    done = subprocess.run(
+        ["bash", "-c", limited], cwd=workspace.folder, text=True, capture_output=True,
+        timeout=SECONDS, check=False, env=workspace.environment(),
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    return done.stderr
+
+
+def test_a_full_disk_while_measuring_is_one_sentence(workspace):
+    words = ("estimate", *FILES, "--perturb", "linf:8/255", "--batch", "4", "--each", "0.05")
+    assert "disk is full or cannot be written" in run_limited(workspace, 96, *words)
+    assert "report.html" not in workspace.files()
+    workspace.succeed(*words)
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing_half_written(workspace):
+    strong = ("--perturb", "linf:90/255", "--each", "0.2")
+    assert workspace.run("estimate", *FILES, *strong).returncode == 0
+    before = workspace.files()
+    said = run_limited(workspace, 34, "report", "--out", "page.html")
+    assert "nothing was left half-written" in said
+    assert all(name.startswith("surefoot.db") for name in workspace.files() ^ before)

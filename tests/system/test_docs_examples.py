@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from papers.__main__ import main as papers
 from surefoot.cli.main import app
+from tests.shell import done_in_shell, in_shell
 from tests.system.docs_files import write_files
 
 ROOT = Path(__file__).parents[2]
@@ -172,7 +172,7 @@ def stored_run(folder):
             "key new -o key.pem",
             "evidence latest -o run.evidence.json --key key.pem",
         ):
-            assert CliRunner().invoke(app, line.split(), standalone_mode=False).return_value == 0
+            assert in_shell(*line.split()).return_value == 0
     return place
 
 
@@ -209,7 +209,7 @@ def test_a_command_runs_as_printed(example, request, monkeypatch, tmp_path, caps
         if "cells" in words:  # of a suite
             files = [str(stored / name) for name in ("model.onnx", "test.npz")]
             suite = ["suite", *files, "--suite", "noise", "--first", "4", "--precision", "0.3"]
-            assert CliRunner().invoke(app, suite, standalone_mode=False).exception is None
+            done_in_shell(*suite)
     elif words[0] == "key":
         monkeypatch.chdir(tmp_path)
     elif words[0] == "init":  # the folder has a study file of its own
@@ -230,8 +230,7 @@ def test_a_command_runs_as_printed(example, request, monkeypatch, tmp_path, caps
         if words[0] == "suite":  # of dozens of cells
             said = re.sub(r" --(first|precision) [\d.]+", "", example.text)
             words = [*shlex.split(said), "--first", "3", "--precision", "0.4"]
-    done = CliRunner().invoke(app, words, standalone_mode=False)
-    assert done.exception is None, done.exception
+    done = done_in_shell(*words)
     undecided = REQUIREMENT_OPTIONS & set(words) and (example.page != HELP or words[0] == "compare")
     assert done.return_value in ({0, 1, 2} if undecided else {0}), done.output
     if example.page == HELP:
@@ -259,9 +258,8 @@ def test_the_numbers_of_a_line_may_differ_but_not_its_words():
 
 
 @pytest.mark.slow
-def test_the_tutorial_runs_as_printed_and_prints_what_it_says(tmp_path, monkeypatch):
+def test_the_tutorial_runs_as_printed_and_prints_what_it_says(cwd):
     pytest.importorskip("skl2onnx")
-    monkeypatch.chdir(tmp_path)
     output = ""
     for part in CODE.finditer(TUTORIAL.read_text()):
         if part["kind"] == "python":
@@ -271,14 +269,14 @@ def test_the_tutorial_runs_as_printed_and_prints_what_it_says(tmp_path, monkeypa
                 assert pattern(line).search(output), line
         elif part["kind"] == "":
             output = "".join(printed(line) for line in part["block"].splitlines())
-    page = (tmp_path / "report.html").read_text()
+    page = (cwd / "report.html").read_text()
     assert "on these 600 inputs" in page
-    assert (tmp_path / "digits.onnx").stat().st_size < 20_000
+    assert (cwd / "digits.onnx").stat().st_size < 20_000
 
 
 def printed(line: str) -> str:
     """Of one command, which must end with 0: the page hands over a result that passes."""
-    done = CliRunner().invoke(app, shlex.split(line)[1:], standalone_mode=False)
+    done = in_shell(*shlex.split(line)[1:])
     assert done.exception is None, done.exception
     assert done.return_value == 0, done.output
     return done.stdout

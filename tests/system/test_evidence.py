@@ -7,18 +7,17 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from surefoot.cli.main import app
 from surefoot.errors import EvidenceFailed, InvalidArgument
 from tests.refusals import raised
+from tests.shell import in_shell
 from tests.unit.small_models import batch, relu_net
 from tests.worlds import points, study
 
 
 def surefoot(*words):
     """The exit code of a command in this process, and what it prints."""
-    done = CliRunner().invoke(app, words, standalone_mode=False)
+    done = in_shell(*words)
     if done.exception is not None:
         raise done.exception
     return done.return_value, done.stdout
@@ -65,12 +64,11 @@ def test_a_file_whose_signature_was_removed_is_refuted(second_party, monkeypatch
     raised(EvidenceFailed, "check the path", surefoot, "verify", "nowhere.json")
 
 
-def test_a_second_party_with_model_and_data_runs_trials_again(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_second_party_with_model_and_data_runs_trials_again(cwd):
     shape = (1, 4, 4)
-    relu_net(tmp_path / "model.onnx", shape)
-    relu_net(tmp_path / "other.onnx", shape, seed=9)
-    np.savez(tmp_path / "test.npz", x=batch(6, shape), y=[0, 0, 1, 1, 2, 2])
+    relu_net(cwd / "model.onnx", shape)
+    relu_net(cwd / "other.onnx", shape, seed=9)
+    np.savez(cwd / "test.npz", x=batch(6, shape), y=[0, 0, 1, 1, 2, 2])
     reading = ("--bounds", "0,1", "--first", "5")
     noise = ("--perturb", "linf:0.1+gaussian:0.05", "--each", "0.3",
              "--property", "same")  # fmt: skip

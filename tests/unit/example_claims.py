@@ -342,6 +342,7 @@ EDGES = {
     },
     "radius_quantile": {
         "no lower end": {"interval": Interval(0.0, inf), "reason": "few"},
+        "an upper end alone": {"interval": Interval(0.0, 0.0190001), "reason": "few"},
         "fails when clean": {"interval": Interval(0.0, 0.0), "reason": "7 of 100 tie"},
         "stated radius": {"requirement": 8 / 255},
         "every digit": {"requirement": 0.012345678},

@@ -2,7 +2,9 @@
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
+
+from tests.onnx_models import onnx_model
 
 PLANE = (3, 8, 8)
 NONE = np.zeros(0, np.float32)
@@ -58,15 +60,8 @@ class Net:
 
     def model(self):
         self.nodes[-1].output[0] = "y"
-        graph = helper.make_graph(
-            self.nodes,
-            "net",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [self.rows, *self.shape])],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [self.rows, 5])],
-            [numpy_helper.from_array(v, k) for k, v in self.weights.items()],
-        )
-        imports = [helper.make_opsetid("", self.opset)]
-        made = helper.make_model(graph, opset_imports=imports, ir_version=9)
+        ends = [("x", [self.rows, *self.shape])], [("y", [self.rows, 5])]
+        made = onnx_model(self.nodes, *ends, self.weights, self.opset)
         return onnx.load_from_string(made.SerializeToString())
 
 

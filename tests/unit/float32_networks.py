@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import onnx
-import onnx.helper
-import onnx.numpy_helper
 from numpy.typing import NDArray
+from onnx import helper
+
+from tests.onnx_models import onnx_model
 
 INPUTS = 32
 _GAP = 2.0**-7  # the rival's score: the real margin is y minus this
@@ -104,7 +104,8 @@ def narrow_band() -> Float32Network:
     return _beside("narrow band", [_means(kinks), bump], 2.0**30, z=41.5 / 64)
 
 
-BUILDERS: tuple[Callable[[], Float32Network], ...] = (
+Build = Callable[[], Float32Network]
+BUILDERS: tuple[Build, ...] = (
     underflow,
     absorption,
     late_absorption,
@@ -119,15 +120,19 @@ BUILDERS: tuple[Callable[[], Float32Network], ...] = (
 
 
 def onnx_chain(
-    layers: Sequence[_Affine], *, activation: str = "Relu", softmax: bool = False
+    layers: Sequence[_Affine],
+    *,
+    activation: str = "Relu",
+    softmax: bool = False,
+    opset: int = 13,
 ) -> bytes:
     """Gemm and activation in turn, in float32, for any batch; every weight must be a float32."""
-    helper, nodes, values, name = onnx.helper, [], [], "x"
+    nodes, values, name = [], {}, "x"
     for k, pair in enumerate(layers):
         for what, array in zip("wb", pair, strict=True):
             if not (array.astype(np.float32) == array).all():
                 raise ValueError(f"{what}{k} would be rounded")
-            values.append(onnx.numpy_helper.from_array(array.astype(np.float32), f"{what}{k}"))
+            values[f"{what}{k}"] = array.astype(np.float32)
         nodes.append(helper.make_node("Gemm", [name, f"w{k}", f"b{k}"], [f"v{k}"], transB=1))
         name = f"v{k}"
         if k + 1 < len(layers):
@@ -137,13 +142,8 @@ def onnx_chain(
         nodes.append(helper.make_node("Softmax", [name], ["p"], axis=-1))
         name = "p"
     counts = (("x", layers[0][0].shape[1]), (name, len(layers[-1][1])))
-    ends = [
-        helper.make_tensor_value_info(at, onnx.TensorProto.FLOAT, ["n", count])
-        for at, count in counts
-    ]
-    graph = helper.make_graph(nodes, "float32", ends[:1], ends[1:], values)
-    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    return bytes(onnx_model.SerializeToString())
+    first, last = ([(at, ["n", count])] for at, count in counts)
+    return bytes(onnx_model(nodes, first, last, values, opset).SerializeToString())
 
 
 def _mean() -> _Affine:

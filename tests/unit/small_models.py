@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from sklearn.linear_model import LogisticRegression
+
+from tests.onnx_models import onnx_model
 
 IMAGE = (1, 4, 4)
 
@@ -67,15 +69,9 @@ def save_graph(
     outputs: list[tuple[str, int]],
     constants: dict[str, np.ndarray],
 ) -> Path:
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs],
-        [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(model, path)
+    taken = [(name, shape, kind) for name, kind, shape in inputs]
+    given = [(name, None, kind) for name, kind in outputs]
+    onnx.save(onnx_model(nodes, taken, given, constants), path)
     return path
 
 

@@ -31,18 +31,15 @@ def message(kind, *arguments, **options):
     return str(raised.value)
 
 
-def test_a_requirement_that_is_shown_passes_with_a_warning_at_most_and_leaves_no_file(
-    tmp_path, monkeypatch, capfd
-):
-    monkeypatch.chdir(tmp_path)
+def test_a_requirement_that_is_shown_passes_with_a_warning_at_most_and_leaves_no_file(cwd, capfd):
     with pytest.warns(SurefootWarning, match="bounds") as warned:
         result = check()
     assert len(warned) == 1  # what the checks before the run found odd, and nothing else
     assert [claim.verdict for claim in result.verdicts] == [sf.Verdict.PASS]
     assert capfd.readouterr() == ("", "")
-    assert list(tmp_path.iterdir()) == []
-    check(store=tmp_path / "kept.db")
-    assert (tmp_path / "kept.db").exists()
+    assert list(cwd.iterdir()) == []
+    check(store=cwd / "kept.db")
+    assert (cwd / "kept.db").exists()
 
 
 def test_a_refuted_one_raises_the_claim_and_names_the_worst_inputs_in_a_line():

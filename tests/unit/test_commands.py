@@ -3,12 +3,12 @@
 import inspect
 import json
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 
 import numpy as np
 import pytest
 import typer
 from PIL import Image
-from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.catalogue.methods import METHODS
@@ -21,8 +21,10 @@ from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument, StoreFailed
 from surefoot.records.options import option
 from tests.refusals import raised, refused
+from tests.shell import done_in_shell, in_shell
 from tests.unit.small_models import batch, relu_net
 
+DATA = Path(sf.__file__).parent / "data"
 SHAPE = (1, 6, 6)
 FILES = ("model.onnx", "test.npz")
 COMMANDS = typer.main.get_command(app).commands
@@ -34,13 +36,12 @@ SHELL_ONLY, PYTHON_ONLY = {"json", "explain", "help"}, {"progress"}
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    relu_net(tmp_path / "model.onnx", SHAPE)
-    relu_net(tmp_path / "old.onnx", SHAPE, 4)
+def folder(cwd):
+    relu_net(cwd / "model.onnx", SHAPE)
+    relu_net(cwd / "old.onnx", SHAPE, 4)
     x = (255 * batch(6, SHAPE)).astype(np.uint8)
-    np.savez(tmp_path / "test.npz", x=x, y=[0, 0, 1, 1, 2, 2])
-    return tmp_path
+    np.savez(cwd / "test.npz", x=x, y=[0, 0, 1, 1, 2, 2])
+    return cwd
 
 
 def options_of_shell(name):
@@ -122,24 +123,24 @@ def test_the_run_of_a_function_is_that_of_the_command(folder, name, first):
     words, options = SAME[name]
     text = "linf:0..0.2" if name == "curve" else "linf:0.2"
 
-    def in_shell():
-        done = CliRunner().invoke(app, [name, *FILES, "--perturb", text, *words, "--json"])
+    def digest_in_shell():
+        done = in_shell(name, *FILES, "--perturb", text, *words, "--json")
         return json.loads(done.stdout)["digest"]
 
     if first == "shell":
-        digest = in_shell()
+        digest = digest_in_shell()
         result = getattr(sf, name)(*FILES, text, **options)
         assert result.from_store
         assert result.record.digest == digest
     else:
         result = getattr(sf, name)(*FILES, text, **options)
         assert not result.from_store
-        assert in_shell() == result.record.digest
+        assert digest_in_shell() == result.record.digest
         assert [run.digest for run in sf.runs("surefoot.db")] == [result.record.digest]
 
 
 def test_radii_are_the_same_run_too(folder):
-    done = CliRunner().invoke(app, ["critical", *FILES, "--first", "2", "--samples", "0", "--json"])
+    done = in_shell("critical", *FILES, "--first", "2", "--samples", "0", "--json")
     result = sf.critical(*FILES, first=2, samples=0)
     assert result.from_store
     assert result.record.digest == json.loads(done.stdout)["digest"]
@@ -174,7 +175,7 @@ def test_levels_and_models_stand_side_by_side(folder):
     assert {p.record.digest for p in by_name.parts.values()} == (
         {p.record.digest for p in two.parts.values()}
     )
-    curves = sf.curve(models, "test.npz", ["linf:0.2", "blur:0..1"], resolution=0.1)
+    curves = sf.curve(models, "test.npz", ["linf:0..0.2", "blur:0..1"], resolution=0.1)
     assert "model, blur:0..1" in curves.parts
 
 
@@ -234,7 +235,7 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "options", "what"), REFUSED)
 def test_what_means_nothing_is_refused_with_the_option_and_its_value(folder, name, options, what):
     with pytest.raises(InvalidArgument, match=None if what in options else what) as refusal:
-        getattr(sf, name)(*FILES, "linf:0.2", **options)
+        getattr(sf, name)(*FILES, "linf:0..0.2" if name == "curve" else "linf:0.2", **options)
     if what in options:
         assert (refusal.value.option, refusal.value.value) == (what, options[what])
     assert not (folder / "surefoot.db").exists()
@@ -267,19 +268,13 @@ ESTIMATE = ("estimate", *FILES, "--perturb", "linf:8/255", "--each", "0.3", "--c
             "--bounds", "0,1")  # fmt: skip
 
 
-def command(*words: str) -> str:
-    outcome = CliRunner().invoke(app, list(words))
-    assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
-    return outcome.stdout
-
-
 def read():
     return sf.load_model("model.onnx", bounds=(0, 1)), sf.load_inputs("test.npz")
 
 
 def test_doctor_finds_the_same_in_python(folder):
     checkup = sf.doctor(*read())
-    printed = json.loads(command("doctor", *FILES, "--bounds", "0,1", "--json"))
+    printed = json.loads(done_in_shell("doctor", *FILES, "--bounds", "0,1", "--json").stdout)
     assert printed == [asdict(finding) for finding in checkup.findings]
     assert not checkup.bad
     lines = str(checkup).splitlines()
@@ -312,7 +307,7 @@ def test_doctor_takes_inputs_in_another_layout_and_says_what_is_bad(folder):
 
 
 def test_a_run_of_the_command_line_is_read_and_replayed_in_python(folder):
-    record = json.loads(command(*ESTIMATE, "--json"))
+    record = json.loads(done_in_shell(*ESTIMATE, "--json").stdout)
     (run,) = sf.runs("surefoot.db")
     assert (run.digest, run.finished) == (record["digest"], True)
     result = sf.read_result("surefoot.db")
@@ -321,7 +316,7 @@ def test_a_run_of_the_command_line_is_read_and_replayed_in_python(folder):
     study = sf.read_study("surefoot.db", run.digest[:8])
     assert study.digest == run.digest
     name = result.inputs[2].id
-    again = json.loads(command("replay", run.digest[:12], name, "5", "--json"))
+    again = json.loads(done_in_shell("replay", run.digest[:12], name, "5", "--json").stdout)
     trial = study.replay(name, 5)
     assert (again["severity"], again["kept"]) == (trial.severity, trial.kept)
 
@@ -332,7 +327,7 @@ def test_what_a_store_cannot_give_back_is_refused(folder):
     noise, method = sf.perturb.LinfNoise(0.1), sf.methods.FixedSize(0.4, 0.4)
     sf.Study(*read(), noise, method).run("memory.db")
     refused("from a model in memory", sf.read_study, "memory.db")
-    command(*ESTIMATE)
+    done_in_shell(*ESTIMATE)
     np.savez("test.npz", x=np.zeros((6, *SHAPE), np.uint8), y=[0, 0, 1, 1, 2, 2])
     raised(StoreFailed, "the digests differ", sf.read_study, "surefoot.db")
 
@@ -349,7 +344,7 @@ def test_what_a_store_cannot_give_back_is_refused(folder):
 def test_a_contact_sheet_is_the_same_in_python(folder, words, more, arguments):
     image = (255 * np.random.default_rng(1).random((8, 9, 3))).astype(np.uint8)
     Image.fromarray(image).save("cat.png")
-    command("perturb", words, "cat.png", *more)
+    done_in_shell("perturb", words, "cat.png", *more)
     sheet = sf.contact_sheet("cat.png", words, **arguments)
     with Image.open("sheet.png") as written:
         assert np.array_equal(np.asarray(written), np.asarray(sheet))
@@ -358,7 +353,9 @@ def test_a_contact_sheet_is_the_same_in_python(folder, words, more, arguments):
 def test_brackets_are_summarised_the_same_in_python(folder):
     rows = "".join(f"net,test,{i},0.0{i},0.0{i}5,1\n" for i in range(1, 9))
     (folder / "radii.csv").write_text("network,split,image,lower,upper,runtime_s\n" + rows)
-    printed = json.loads(command("brackets", "radii.csv", "--quantile", "0.5", "--json"))
+    printed = json.loads(
+        done_in_shell("brackets", "radii.csv", "--quantile", "0.5", "--json").stdout
+    )
     result = sf.brackets("radii.csv", quantile=0.5)
     assert json.loads(result.to_json())["claims"] == printed["claims"]
 
@@ -396,10 +393,6 @@ def test_help_is_running_text_and_ends_with_an_example(name):
     assert "\n" not in example  # what is pasted from two lines runs as two commands
 
 
-def invoke(*words):
-    return CliRunner().invoke(app, words, standalone_mode=False)
-
-
 @pytest.mark.parametrize(
     "twice",
     [
@@ -408,12 +401,35 @@ def invoke(*words):
     ],
 )
 def test_one_of_two_values_is_not_lost_in_silence(twice):
-    done = invoke("estimate", "model.onnx", "test.npz", "--perturb", "linf:8/255", *twice)
+    done = in_shell("estimate", "model.onnx", "test.npz", "--perturb", "linf:8/255", *twice)
     assert done.exception.exit_code == 2
     assert "is given twice" in done.exception.format_message()
 
 
 def test_options_that_take_several_values_are_given_several_times():
-    done = invoke("curve", "no.onnx", "no.npz", "--perturb", "blur:0..2", "--threshold", "0.6",
+    done = in_shell("curve", "no.onnx", "no.npz", "--perturb", "blur:0..2", "--threshold", "0.6",
                   "--threshold", "0.9")  # fmt: skip
     assert "twice" not in str(done.exception)
+
+
+def test_classes_in_another_order_are_said_before_the_number(cwd):
+    data = np.load(DATA / "fashion_test.npz")
+    x, y = data["x"][:100], (data["y"][:100] + 3) % 10
+    net = str(DATA / "fashion_cnn.onnx")
+    view = sf.estimate(net, (x, y), "gaussian:0.05", precision=0.2, require=0.6).view
+    (caution,) = view.cautions_before
+    assert "y = np.array([7, 8, 9, 0, 1, 2, 3, 4, 5, 6])[y]" in caution
+    assert caution not in view.cautions_after and view.brief().startswith(caution)
+
+
+def test_a_threshold_above_the_clean_accuracy_is_said_before_the_curve(folder):
+    above = sf.curve(*FILES, "blur:0..1", threshold=(0.01, 0.99), resolution=0.2)
+    clean = above.record.clean
+    assert clean.right < clean.inputs and len(above.view.cautions_before) == 1
+    assert not sf.curve(*FILES, "blur:0..1", threshold=0.01, resolution=0.2).view.cautions_before
+
+
+def test_where_inputs_are_too_few_for_the_quantile_their_mean_radius_comes_first(folder):
+    few = sf.critical(*FILES, first=3, seconds_per_input=1)
+    assert few.view.headline[0].kind == "mean_radius"
+    assert few.require(0.01).view.headline[0].kind == "radius_quantile"

@@ -15,6 +15,7 @@ from surefoot.evidence import within_limits
 from surefoot.evidence.within_limits import OutOfTime, within
 from surefoot.inputs import tables
 from surefoot.models import call_limit
+from tests.onnx_models import onnx_model
 from tests.refusals import failed, refused
 
 
@@ -28,14 +29,10 @@ def endless_loop(path: Path, shape: tuple[int, ...] = (3,)) -> Path:
         [helper.make_tensor_value_info(*one) for one in (("i", TensorProto.INT64, []), go, v)],
         [helper.make_tensor_value_info(f"{n}_out", *more) for n, *more in (go, v)],
     )
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", *shape])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", math.prod(shape)])
     flat = helper.make_node("Flatten", ["x"], ["flat"])
     loop = helper.make_node("Loop", ["", "go", "flat"], ["y"], body=body)
-    true = helper.make_tensor("go", TensorProto.BOOL, [], [True])
-    graph = helper.make_graph([flat, loop], "graph", [x], [y], [true])
-    opset = helper.make_opsetid("", 17)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    ends = [("x", ["n", *shape])], [("y", ["n", math.prod(shape)])]
+    onnx.save(onnx_model([flat, loop], *ends, {"go": True}), path)
     return path
 
 

@@ -15,11 +15,9 @@ import numpy as np
 import pytest
 from jsonschema import Draft7Validator
 from markdown_it import MarkdownIt
-from typer.testing import CliRunner
 
 import surefoot as sf
 from surefoot.catalogue.methods import METHODS
-from surefoot.cli.main import app
 from surefoot.core.assumptions import Jointly, Together
 from surefoot.core.claims import KINDS, Verdict
 from surefoot.core.results import UNIT, Footing, Guarantee, Interval
@@ -30,10 +28,12 @@ from surefoot.report.export.run import ExportedRun, metrics_of
 from surefoot.report.export.sentence import AFTER, PUBLISHED, citations, claim_sentence
 from surefoot.report.export.table import _joined
 from surefoot.report.iso_24029 import PLACES, PROPERTIES, Property, coverage
+from surefoot.report.junit import Case, junit_xml
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.report.view import Caution
 from tests.refusals import refused
+from tests.shell import in_shell
 from tests.unit.example_claims import CLAIMS, changed
 from tests.worlds import linear_model, points, study
 
@@ -95,12 +95,6 @@ def test_every_number_of_every_kind_of_claim_is_that_of_the_claim():
         "classes",
     }
     assert with_number == set(KINDS) - without  # verdicts and what has no guarantee
-
-
-def test_a_bound_that_a_claim_does_not_have_is_not_invented():
-    proved = changed(CLAIMS["radius"], interval=Interval(0.04, math.inf))
-    (metric,) = metrics_of([proved])
-    assert (metric.value, metric.low, metric.high) == (None, 0.04, None)
 
 
 def test_an_extrapolation_never_wears_the_interval_of_the_count():
@@ -253,7 +247,7 @@ def stored(tmp_path_factory):
 
 
 def command(*words):
-    return CliRunner().invoke(app, ["export", *words], standalone_mode=False)
+    return in_shell("export", *words)
 
 
 def test_the_command_writes_what_python_writes(stored):
@@ -393,3 +387,59 @@ def test_tables_hold_the_numbers_of_the_claims_and_no_name_is_markup(plain, host
 )
 def test_what_stands_behind_plus_minus_reaches_the_farther_end(value, interval, joined):
     assert _joined(value, interval) == joined
+
+
+FORBIDDEN = 'a ]]> <b> & "c" \x00\x1b\ud800\ufffe 猫 \U0001f600'
+"""Markup, a control character, half a surrogate pair and a code point that is no character."""
+
+READABLE = 'a ]]> <b> & "c" \\x00\\x1b\\ud800\\ufffe 猫 \U0001f600'
+
+
+def test_a_hostile_name_is_read_back_with_what_xml_forbids_escaped() -> None:
+    cases = [
+        Case(FORBIDDEN, FORBIDDEN, outcome, FORBIDDEN, 0.25, FORBIDDEN)
+        for outcome in ("passed", "failed", "undecided", "error")
+    ]
+    text = junit_xml(cases, properties={FORBIDDEN: FORBIDDEN})
+    suite = ElementTree.fromstring(text.encode()).find("testsuite")
+    assert suite is not None
+    assert suite.attrib["name"] == READABLE
+    entries = suite.findall("testcase")
+    assert [entry.attrib["name"] for entry in entries] == [READABLE] * 4
+    failure = entries[1].find("failure")
+    assert failure is not None
+    assert failure.attrib["message"] == READABLE
+    assert failure.text == READABLE
+    assert [prop.attrib["value"] for prop in suite.iter("property")] == [READABLE]
+
+
+@pytest.mark.parametrize(
+    ("undecided", "failures", "skipped"), [("fail", 2, 0), ("skip", 1, 1), ("pass", 1, 0)]
+)
+def test_the_counts_of_each_suite_and_of_all_are_those_of_the_elements(
+    undecided: str, failures: int, skipped: int
+) -> None:
+    cases = [
+        Case("a", "1", "passed", seconds=1.5),
+        Case("b", "2", "failed"),
+        Case("a", "3", "undecided", "why"),
+        Case("a", "4", "error"),
+    ]
+    root = ElementTree.fromstring(junit_xml(cases, undecided))  # type: ignore[arg-type]
+    assert [suite.attrib["name"] for suite in root] == ["a", "b"]
+    for holder in (root, *root):
+        for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert int(holder.attrib[count]) == len(list(holder.iter(tag)))
+        assert int(holder.attrib["tests"]) == len(list(holder.iter("testcase")))
+    assert (int(root.attrib["failures"]), int(root.attrib["skipped"])) == (failures, skipped)
+    assert root.attrib["time"] == "1.500"
+
+
+def test_no_case_at_all_is_still_a_report() -> None:
+    assert ElementTree.fromstring(junit_xml([])).attrib["tests"] == "0"
+
+
+def test_what_is_no_outcome_or_no_time_is_refused() -> None:
+    refused("one of passed", Case, "a", "b", "maybe")
+    refused("≥ 0", Case, "a", "b", "passed", seconds=float("nan"))
+    refused("one of fail, skip, pass", junit_xml, [], undecided="passed")

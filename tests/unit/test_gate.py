@@ -35,11 +35,10 @@ require = 0.9
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
+def write(cwd):
     """A study file in a folder of its own, beside the files that it names."""
-    folder = tmp_path / "gate"
+    folder = cwd / "gate"
     folder.mkdir()
-    monkeypatch.chdir(tmp_path)
     for name in ("model.onnx", "old.onnx", "test.npz", "noise.evidence.json", "mine.py"):
         (folder / name).touch()
 

@@ -1,15 +1,27 @@
-"""Every operator of the graph against onnxruntime, by NumPy and by PyTorch, in two precisions."""
+"""Every operator against onnxruntime, by NumPy and by PyTorch; quantised operators, functions."""
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import (
+    CalibrationDataReader,
+    QuantFormat,
+    quantize_dynamic,
+    quantize_static,
+)
 
-from surefoot.graph.evaluate import evaluate, program, torch_graph
+from surefoot.graph.evaluate import evaluate, largest_share, program, torch_graph
+from surefoot.graph.free_batch import BatchStays, free_batch
 from surefoot.graph.graph import read_graph
 from surefoot.graph.onnx_file import quiet_session
 from surefoot.graph.operators import OPERATORS
-from tests.refusals import refused
+from surefoot.graph.plain_operators import _QUANTISED, load_plain
+from surefoot.models import load_model
+from tests.onnx_models import onnx_model
+from tests.refusals import raised, refused
+from tests.unit.exported_networks import NETWORKS
+from tests.unit.test_graph_networks import inputs, one_by_one
 
 PLANE, FLAT = (2, 5, 6), (6,)
 RNG = np.random.default_rng(5)
@@ -122,14 +134,8 @@ ELSEWHERE = {
 
 
 def model(nodes, constants, shape, opset=17, outputs=("y",), rows="n"):
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows, *shape])],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
-        [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+    ends = [("x", [rows, *shape])], [(name, None) for name in outputs]
+    made = onnx_model(nodes, *ends, constants, opset)
     return onnx.load_from_string(made.SerializeToString())
 
 
@@ -231,3 +237,162 @@ def test_an_operator_that_is_not_known_is_named_with_the_way_out():
     resize = [node("Resize", "x none up", "y", coordinate_transformation_mode=crop)]
     graph = read_graph(model(resize, {"none": NONE, "up": UP}, PLANE))
     refused(rf"Resize .* {crop}", evaluate, graph, noise(2, *PLANE), "y")
+
+
+torch = pytest.importorskip("torch")
+ONE_QUANTUM = 1e-2
+"""A value on the edge between two whole numbers may round to either."""
+
+
+class Rows(CalibrationDataReader):
+    def __init__(self, proto):
+        self.rows = iter(inputs(proto, 4))
+
+    def get_next(self):
+        row = next(self.rows, None)
+        return None if row is None else {"x": row[None]}
+
+
+def static(proto, folder, **how):
+    onnx.save(proto, folder / "plain.onnx")
+    quantize_static(
+        folder / "plain.onnx", folder / "quantised.onnx", Rows(proto),
+        quant_format=QuantFormat.QOperator, **how,
+    )  # fmt: skip
+    return onnx.load(folder / "quantised.onnx")
+
+
+def dynamic(proto, folder, **how):
+    onnx.save(proto, folder / "plain.onnx")
+    quantize_dynamic(folder / "plain.onnx", folder / "quantised.onnx", **how)
+    return onnx.load(folder / "quantised.onnx")
+
+
+def shares(file, x):
+    """How far the graph is from the file as onnxruntime runs it, by NumPy and by PyTorch."""
+    content = file.SerializeToString()
+    graph = read_graph(load_plain(content))
+    (known,) = quiet_session(content).run(["y"], {"x": x})
+    assert known.std() > 0
+    by_torch = torch_graph(graph, "y")(torch.from_numpy(x)).numpy()
+    return [largest_share(ours, known) for ours in (evaluate(graph, x, "y"), by_torch)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_files_that_onnxruntime_quantises_are_read(per_channel, tmp_path):
+    operators = set()
+    for name, made in NETWORKS.items():
+        proto = made("n")
+        file = static(proto, tmp_path, per_channel=per_channel)
+        assert max(shares(file, inputs(proto))) < ONE_QUANTUM
+        operators |= {n.op_type for n in file.graph.node}
+        if name == "quantised":
+            continue  # quantize_dynamic takes plain weights alone
+        file = dynamic(proto, tmp_path, per_channel=per_channel)
+        assert max(shares(file, inputs(proto))) < 2e-6
+        operators |= {n.op_type for n in file.graph.node}
+    assert {*_QUANTISED, "DynamicQuantizeLinear", "QLinearConcat"} <= operators
+
+
+def test_a_quantised_file_that_fixes_its_batch_gets_a_free_one(tmp_path):
+    file = static(NETWORKS["residual"](1), tmp_path)
+    x = inputs(file)
+    free = free_batch(load_plain(file.SerializeToString()), "y", x, one_by_one(file, 1))
+    assert free.difference < ONE_QUANTUM
+
+
+def test_what_is_quantised_by_the_range_of_a_batch_keeps_it(tmp_path):
+    file = dynamic(NETWORKS["dense"](1), tmp_path)
+    plain = load_plain(file.SerializeToString())
+    raised(BatchStays, "ReduceM", free_batch, plain, "y", inputs(file), one_by_one(file, 1))
+
+
+def test_a_quantised_file_has_a_gradient(tmp_path):
+    file = static(NETWORKS["residual"]("n"), tmp_path)
+    x = inputs(file, 2)
+    loaded = load_model(tmp_path / "quantised.onnx", bounds=(0, 1))
+    _, gradient = loaded.logits_and_gradient(x, lambda scores, _: np.eye(5, dtype="f")[[1, 3]])
+    plain = torch_graph(read_graph(NETWORKS["residual"]("n")), "y")
+    at = torch.from_numpy(x).requires_grad_()
+    plain(at)[[0, 1], [1, 3]].sum().backward()
+    known = at.grad.numpy()
+    cosine = np.vdot(gradient, known) / np.linalg.norm(gradient) / np.linalg.norm(known)
+    assert cosine > 0.9
+
+
+MICROSOFT = helper.make_opsetid("com.microsoft", 1)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+@pytest.mark.parametrize("turned", [0, 1])
+@pytest.mark.parametrize("to", ["", " out_scale zero"])
+def test_a_quantised_dense_layer_with_scales_of_each_column(alpha, turned, to):
+    names = "whole scale zero w w_scale w_zero b" + to
+    y = "y_whole" if to else "y"
+    attributes = {"alpha": alpha, "transB": turned, "domain": "com.microsoft"}
+    nodes = [node("QuantizeLinear", "x scale zero", "whole"), node("QGemm", names, y, **attributes)]
+    nodes += [node("DequantizeLinear", "y_whole out_scale zero", "y")] if to else []
+    rng = np.random.default_rng(4)
+    w = rng.integers(-90, 90, (6, 4)).astype(np.int8)
+    constants = {
+        "scale": np.float32(0.03), "zero": np.uint8(128), "w": w.T if turned else w,
+        "w_scale": 0.01 * positive(4), "w_zero": np.zeros(4, np.int8),
+        "out_scale": np.float32(0.05), "b": rng.integers(-900, 900, 4).astype(np.int32),
+    }  # fmt: skip
+    proto = model(nodes, constants, FLAT)
+    proto.opset_import.append(MICROSOFT)
+    assert max(shares(proto, noise(3, 6))) < ONE_QUANTUM
+
+
+@pytest.mark.parametrize("kind", ["UINT8", "INT8", "UINT16", "INT16"])
+def test_without_a_zero_point_the_file_says_to_which_whole_numbers_it_rounds(kind):
+    nodes = [
+        node("QuantizeLinear", "x scale", "whole", output_dtype=TensorProto.DataType.Value(kind)),
+        node("DequantizeLinear", "whole scale", "y"),
+    ]
+    proto = model(nodes, {"scale": np.float32(1e-4 if "16" in kind else 0.015)}, FLAT, 21)
+    proto.ir_version = 10
+    assert max(shares(proto, 3 * noise(3, 6))) < ONE_QUANTUM
+
+
+def test_whole_numbers_with_zero_points_of_each_column_are_multiplied():
+    nodes = [
+        node("QuantizeLinear", "x scale zero", "whole"),
+        node("MatMulInteger", "whole w zero w_zero", "product"),
+        node("Cast", "product", "y", to=TensorProto.FLOAT),
+    ]
+    constants = {
+        "scale": np.float32(0.03), "zero": np.uint8(120), "w_zero": np.int8([3, 0, -4, 9]),
+        "w": np.random.default_rng(4).integers(-90, 90, (6, 4)).astype(np.int8),
+    }  # fmt: skip
+    assert max(shares(model(nodes, constants, FLAT), noise(3, 6))) == 0
+
+
+@pytest.mark.parametrize(
+    ("op", "constants", "attributes", "opset"),
+    [
+        ("Mish", (), {}, 18),
+        ("GroupNormalization", (noise(2), noise(2)), {"num_groups": 2}, 21),
+        ("RMSNormalization", (noise(6),), {}, 23),
+        ("MeanVarianceNormalization", (), {"axes": [2, 3]}, 17),
+        ("ReduceLogSumExp", (whole(2),), {"keepdims": 0}, 18),
+        ("ThresholdedRelu", (), {"alpha": 0.3}, 22),
+    ],
+)
+def test_a_function_of_onnx_is_read_by_its_body(op, constants, attributes, opset):
+    named = {f"c{i}": c for i, c in enumerate(constants)}
+    proto = model([helper.make_node(op, ["x", *named], ["y"], **attributes)], named, PLANE, opset)
+    proto.ir_version = 10
+    agrees(load_plain(proto.SerializeToString()), noise(3, *PLANE))
+
+
+def test_a_function_of_the_file_is_read_by_its_body():
+    body = [node("Mul", "a a", "square"), node("Add", "square b", "c")]
+    own = helper.make_function(
+        "mine", "Bend", ["a", "b"], ["c"], body, [helper.make_opsetid("", 17)]
+    )
+    proto = model([node("Bend", "x w", "y", domain="mine")], {"w": noise(6)}, FLAT)
+    proto.functions.append(own)
+    proto.opset_import.append(helper.make_opsetid("mine", 1))
+    agrees(load_plain(proto.SerializeToString()), noise(3, 6))

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from surefoot.core.assumptions import Arithmetic
+from surefoot.errors import InvalidArgument
 from surefoot.graph.linear_map import Dense
 from surefoot.graph.network import (
     check_float32,
@@ -19,10 +20,10 @@ from surefoot.graph.network import (
     with_normalisation,
 )
 from surefoot.verify import Network, bracket_radius, check_reader, read_network
+from tests.onnx_models import onnx_model
 from tests.refusals import refused
-from tests.unit.float32_networks import BUILDERS, INPUTS
+from tests.unit.float32_networks import BUILDERS, INPUTS, Build
 from tests.unit.small_networks import exact_radius, random_network
-from tests.unit.test_verify_float32 import Build
 
 Constants = dict[str, np.ndarray]
 
@@ -34,16 +35,8 @@ def model(
     out: str = "y",
     opset: int = 17,
 ) -> bytes:
-    graph = helper.make_graph(
-        list(nodes),
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(out, TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
-    )
-    opsets = [helper.make_opsetid("", opset)]
-    onnx_model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-    return bytes(onnx_model.SerializeToString())
+    made = onnx_model(nodes, [("x", shape)], [(out, None)], constants, opset)
+    return bytes(made.SerializeToString())
 
 
 def single(*shape: int, seed: int = 0) -> np.ndarray:
@@ -387,15 +380,10 @@ def test_constants_are_folded_without_rounding_to_float32() -> None:
 
 
 def test_float16_models_are_refused() -> None:
-    graph = helper.make_graph(
-        [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)],
-        "half",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT16, [1, 4])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)],
-        [numpy_helper.from_array(single(3, 4).astype(np.float16), "w")],
-    )
-    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    refused("float16", read_network, onnx_model.SerializeToString())
+    half, weights = TensorProto.FLOAT16, {"w": single(3, 4).astype(np.float16)}
+    nodes = [node("Gemm", "x w", "y", transB=1)]
+    made = onnx_model(nodes, [("x", [1, 4], half)], [("y", None, half)], weights)
+    refused("float16", read_network, made.SerializeToString())
 
 
 def test_dropout_in_training_is_refused() -> None:
@@ -552,3 +540,20 @@ def test_weights_that_a_run_rounds_are_no_part_of_a_proof_in_float32() -> None:
     wide = replace(network, rounded_constants=False, normalised=2)
     refused("Softmax of a Softmax", check_float32, wide, 0.0, 1.0)
     refused("does not hold", check_float32, network, -1e37, 1e37)
+
+
+def test_a_file_with_labels_beside_scores_is_told_how_to_keep_the_scores_alone() -> None:
+    import onnx
+
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["scores"]),
+        helper.make_node("ArgMax", ["scores"], ["label"], axis=1, keepdims=0),
+    ]
+    own = onnx.load_from_string(model(nodes, {"w": np.eye(2, dtype=np.float32)}, ["n", 2], "label"))
+    own.graph.output[0].type.tensor_type.elem_type = TensorProto.INT64
+    for place, kind in ((1, TensorProto.FLOAT), (0, TensorProto.FLOAT)):
+        scores = helper.make_tensor_value_info("scores", kind, ["n", 2])
+        del own.graph.output[1:]
+        own.graph.output.insert(place, scores)
+        with pytest.raises(InvalidArgument, match=r"extract_model\(.*\['x'\], \['scores'\]\)"):
+            read_network(own.SerializeToString())

@@ -6,10 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.cli.main import app
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import About, Continues, Sampling
 from surefoot.errors import InvalidArgument
@@ -21,6 +19,7 @@ from surefoot.report.sentences import sentence
 from surefoot.study.load_files import load_files
 from tests.in_words import condition
 from tests.refusals import refused
+from tests.shell import in_shell
 from tests.unit.small_models import batch, relu_net
 from tests.worlds import SHAPE, linear_model, points, study
 
@@ -199,13 +198,12 @@ def test_whole_groups_may_be_added_and_parts_of_groups_make_another_study(tmp_pa
     assert run("abbd").record.extends == "", "an input changed its group"
 
 
-def test_a_run_with_groups_is_read_again_from_its_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    relu_net(tmp_path / "m.onnx", (1, 6, 6))
+def test_a_run_with_groups_is_read_again_from_its_files(cwd):
+    relu_net(cwd / "m.onnx", (1, 6, 6))
     x = batch(6, (1, 6, 6)).astype(np.float32)
     np.savez("x.npz", x=x, y=[0, 0, 1, 1, 2, 2], clip=list("aabbcc"))
     words = ["estimate", "m.onnx", "x.npz", "--group", "clip", "--random", "2", "--bounds", "0,1"]
-    done = CliRunner().invoke(app, [*words, "--perturb", "linf:0.1", "--each", "0.3", "--json"])
+    done = in_shell(*words, "--perturb", "linf:0.1", "--each", "0.3", "--json")
     printed = json.loads(done.stdout)
     assert printed["spec"]["inputs"]["groups"] == 2
     assert "2 groups drawn at random" in printed["spec"]["inputs"]["selection"]

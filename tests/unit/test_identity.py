@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper, save
+from onnx import helper, save
 
 import surefoot as sf
 from surefoot.catalogue.methods import SetMean
@@ -15,6 +15,7 @@ from surefoot.errors import InvalidArgument, ModelFailed, StoreFailed
 from surefoot.records import input_table
 from surefoot.records.input_table import InputTable, clean_kinds, tried_rows
 from surefoot.records.json_records import record_from_json, record_to_json
+from tests.onnx_models import onnx_model
 from tests.refusals import raised, refused
 from tests.worlds import SHAPE, linear, points, study
 
@@ -73,15 +74,11 @@ def test_modules_with_equal_weights_that_answer_differently_have_different_diges
 
 
 def test_the_chosen_output_is_part_of_the_study(tmp_path):
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", f"w{i}"], [f"out{i}"]) for i in (0, 1)],
-        "two",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 6])],
-        [helper.make_tensor_value_info(f"out{i}", TensorProto.FLOAT, ["n", 3]) for i in (0, 1)],
-        [numpy_helper.from_array(w.astype(np.float32), f"w{i}") for i, w in enumerate((WA, WB))],
-    )
+    nodes = [helper.make_node("MatMul", ["x", f"w{i}"], [f"out{i}"]) for i in (0, 1)]
+    weights = {f"w{i}": w.astype(np.float32) for i, w in enumerate((WA, WB))}
     path = tmp_path / "two.onnx"
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    outs = [(f"out{i}", ["n", 3]) for i in (0, 1)]
+    save(onnx_model(nodes, [("x", ["n", 6])], outs, weights), path)
     bare = sf.load_inputs(points().x)
     one, two = (
         study(model=sf.load_model(path, output=name), inputs=bare) for name in ("out0", "out1")

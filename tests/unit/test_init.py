@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 import yaml
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.cli.main import app
 from surefoot.commands.init import STUDY, WORKFLOW
 from surefoot.commands.run import GateOptions
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.gate.read_gate import read_gate
 from tests.refusals import refused
+from tests.shell import in_shell
 from tests.unit.small_models import batch, relu_net
 from tests.unit.test_inputs_images import tone
 
@@ -40,12 +39,11 @@ def nothing(x):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(CODE)
+def folder(cwd):
+    (cwd / "mine.py").write_text(CODE)
     np.savez("test.npz", x=(255 * batch(6, SHAPE)).astype(np.uint8), y=[0, 0, 1, 1, 2, 2])
-    relu_net(tmp_path / "model.onnx", SHAPE)
-    return tmp_path
+    relu_net(cwd / "model.onnx", SHAPE)
+    return cwd
 
 
 def images(_folder):
@@ -111,6 +109,13 @@ def test_the_study_file_runs_as_it_is(kind, folder):
     assert len(read_gate(STUDY, GateOptions()).studies) == 1 + text.count("# [[study]]")
 
 
+def test_the_study_file_can_be_compared_with_an_earlier_model_as_it_is(folder):
+    files, _, _, _ = arrays(folder)
+    sf.init(*files)
+    (study,) = read_gate(STUDY, GateOptions(previous_model=files[0])).studies
+    assert study.regression is not None and study.requirements == 1
+
+
 def test_nothing_is_replaced_without_force(folder):
     sf.init("model.onnx", "test.npz")
     Path(STUDY).write_text("mine")
@@ -127,8 +132,7 @@ def test_nothing_is_written_where_a_check_is_bad(folder):
     assert start.checkup.bad
     assert start.files == ()
     assert not Path(STUDY).exists()
-    done = CliRunner().invoke(app, ["init", "mine.py:nothing", "test.npz", "--scores", "logits"],
-                              standalone_mode=False)  # fmt: skip
+    done = in_shell("init", "mine.py:nothing", "test.npz", "--scores", "logits")
     assert done.return_value == 3
 
 
@@ -172,7 +176,7 @@ def test_the_workflow_is_where_the_repository_has_its_workflows(folder, monkeypa
 
 def test_the_shell_says_what_was_written_and_what_comes_next(folder):
     words = ["init", "model.onnx", "test.npz", "--json"]
-    done = CliRunner().invoke(app, words, standalone_mode=False)
+    done = in_shell(*words)
     assert json.loads(done.stdout)["files"] == [STUDY, str(WORKFLOW)]
-    done = CliRunner().invoke(app, [*words[:-1], "--force"], standalone_mode=False)
+    done = in_shell(*words[:-1], "--force")
     assert done.stdout.splitlines()[-1].startswith("next: surefoot run;")

@@ -270,14 +270,13 @@ def test_ids_in_the_file_name_the_classes_too(kind, tmp_path):
         load_inputs(points, ["n01484850", "goldfish"], class_names=path)
 
 
-def test_a_text_with_commas_is_the_list_itself(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_text_with_commas_is_the_list_itself(cwd):
     assert read_class_names("cat, dog,cow").names == ("cat", "dog", "cow")
     assert read_class_names("cat").names == ("cat",)
     assert read_class_names("").names == read_class_names(()).names == ()
     assert read_class_names({0: "a", 1: "b"}).names == ("a", "b")
     assert read_class_names(np.array(["a", "b"])).names == ("a", "b")
-    written(tmp_path, "x\ny", "cat,dog")
+    written(cwd, "x\ny", "cat,dog")
     assert read_class_names("cat,dog").names == ("x", "y")
 
 

@@ -196,6 +196,34 @@ def test_softmax_of_logits_is_probabilities_and_probabilities_stay(tmp_path):
     assert as_probabilities(read) is read
 
 
+def scaled_by_batch(path, rows):
+    """Scores of inputs that are rounded to a share of the largest of the batch."""
+    matrix, bias = weights((4,), 3)
+    return save_graph(
+        path,
+        [
+            helper.make_node("DynamicQuantizeLinear", ["x"], ["whole", "scale", "zero"]),
+            helper.make_node("DequantizeLinear", ["whole", "scale", "zero"], ["rounded"]),
+            helper.make_node("Gemm", ["rounded", "matrix", "bias"], ["scores"]),
+        ],
+        [("x", TensorProto.FLOAT, [rows, 4])],
+        [("scores", TensorProto.FLOAT)],
+        {"matrix": matrix, "bias": bias},
+    )
+
+
+def test_a_file_that_quantises_by_the_range_of_a_batch_answers_each_input_by_itself(tmp_path):
+    path = scaled_by_batch(tmp_path / "m.onnx", "n")
+    model, x = load_model(path, scores="logits"), batch(9, (4,))
+    x[3] *= 1e4  # beside it the others would be rounded to nothing
+    alone = np.concatenate([model.predict(x[i : i + 1]) for i in range(9)])
+    np.testing.assert_array_equal(model.predict(x), alone)
+    assert "one input at a time" in model.run_note[1]
+    refused("one input at a time", load_model, path, scores="logits", device="cpu:0")
+    other = scaled_by_batch(tmp_path / "many.onnx", 8)
+    refused("exactly 8, and it quantises by the range", load_model, other, scores="logits")
+
+
 @pytest.mark.parametrize("zipmap", [True, False])
 @pytest.mark.parametrize("classes", [2, 3, 11])
 def test_a_converted_estimator_gives_its_own_probabilities(classes, zipmap, tmp_path):

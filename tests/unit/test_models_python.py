@@ -210,13 +210,12 @@ def test_what_is_no_model_is_refused_with_what_is(source):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(cwd, monkeypatch):
     """An empty current folder, with everything imported from it forgotten afterwards."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path.copy())
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     known = set(sys.modules)
-    yield tmp_path
+    yield cwd
     for name in set(sys.modules) - known:
         del sys.modules[name]
 
@@ -354,8 +353,7 @@ def test_an_estimator_says_how_many_columns_it_takes():
 @pytest.mark.parametrize(
     "name", ["gone.onnx", "gone", "gone.pt2", "no_such_module:scores", "os:no_such_name", "a/b:c"]
 )
-def test_a_model_that_is_not_there_is_reported_as_that(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_model_that_is_not_there_is_reported_as_that(name, cwd):
     refused(f"there is no model file {name}", load_model, name)
 
 

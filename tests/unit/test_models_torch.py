@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 
 import surefoot as sf
 from surefoot.errors import InvalidArgument, OutOfMemory
@@ -17,6 +17,7 @@ from surefoot.models import exported as exports
 from surefoot.models.scores import model_errors
 from surefoot.subject.protocols import Scores
 from surefoot.testing import check_model
+from tests.onnx_models import onnx_model
 from tests.refusals import failed, refused
 from tests.unit.small_models import IMAGE, batch, by_hand, exported, module, scripted
 
@@ -283,16 +284,9 @@ def fill_torch(path):
 
 
 def fill_onnx_runtime(path):
-    shape = helper.make_tensor("shape", TensorProto.INT64, [2], [1, TOO_MANY])
-    graph = helper.make_graph(
-        [helper.make_node("Expand", ["x", "shape"], ["y"])],
-        "graph",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [shape],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, path / "model.onnx")
+    expand = [helper.make_node("Expand", ["x", "shape"], ["y"])]
+    ends = [("x", ["n", 1])], [("y", None)]
+    onnx.save(onnx_model(expand, *ends, {"shape": [1, TOO_MANY]}), path / "model.onnx")
     quiet_session(path / "model.onnx").run(None, {"x": np.zeros((1, 1), np.float32)})
 
 

@@ -13,15 +13,15 @@ from surefoot.errors import InvalidArgument
 from surefoot.report.key_figure import key_figure
 from surefoot.report.sentences import sentence
 from surefoot.study.study import studies_by_level
-from surefoot.subject.protocols import View
 from tests.claims.parts import (
     QUICK,
+    Shift,
     line_inputs,
     line_model,
+    model_studies,
     noise_study,
     normal_inputs,
     radius_study,
-    sign_model,
 )
 from tests.refusals import refused
 
@@ -68,12 +68,7 @@ def test_not_worse_of_decisions_is_about_the_share_and_not_about_failing() -> No
     """The first fails five points more often, and both shares are 1."""
     columns = np.full(60, 0.05), np.full(60, 0.0)
     inputs = normal_inputs(*columns)
-    studies = {
-        name: noise_study(
-            p, sf.methods.KappaTest(0.3, 0.1, 500), 1, inputs=inputs, model=sign_model(i)
-        )
-        for i, (name, p) in enumerate(zip("ab", columns, strict=True))
-    }
+    studies = model_studies(columns, sf.methods.KappaTest(0.3, 0.1, 500), 1, inputs)
     claim = sf.compare(studies, **QUICK).require(not_worse=("a", 0.3)).verdicts[0]
     assert claim.kappa == 0.3
     assert "share of inputs" in sentence(claim)
@@ -113,19 +108,14 @@ def test_two_levels_that_look_alike_are_both_swept() -> None:
 
 
 @dataclass(frozen=True)
-class Put:
+class Put(Shift):
     """Writes the level into the second value."""
 
-    level: float | None = None
     kind: ClassVar[str] = "put"
     phrase: ClassVar[str] = "level {level}"
-    view: ClassVar[View] = View.VALUES
 
     def levels(self, bounds: Interval | None) -> Interval:
         return Interval(0.0, 2.0)
-
-    def draw(self, stream: Any, n: int, shape: tuple[int, ...]) -> Any:
-        return np.zeros((n, 0), np.float32)
 
     def apply(self, x: Any, drawn: Any, level: Any, bounds: Interval | None) -> Any:
         put = np.broadcast_to(x, (max(len(x), len(drawn)), *x.shape[1:])).copy()

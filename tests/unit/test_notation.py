@@ -1,6 +1,8 @@
 """How a command line writes perturbations, and what is built from several."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from surefoot.perturb.signal import Gain
 from surefoot.subject.protocols import View
 from surefoot.testing import check_image_perturbation, check_perturbation
 from tests.refusals import refused
+from tests.unit.test_perturb_weather import images
 
 mine = LinfNoise(0.25)
 SMALL, LARGE = (3, 32, 32), (3, 224, 224)
@@ -54,7 +57,7 @@ def test_severities_follow_the_size_of_the_image():
         ("gausian:0.1,x=2", r"do you mean gaussian:0.1,x=2\?"),
         ("gaussian=0.1", r"do you mean gaussian:0.1\?"),
         ("linf:0.1+gausian 0.2", r"do you mean gaussian:0.2\?"),
-        ("gaussian,edge=2", r"do you mean gaussian:0.1,edge=2\?"),
+        ("gaussian,edge=2", r"needs a level: write gaussian:0.08,edge=2"),
         ("fogg", r"do you mean fog\?"),
         ("=0.1", "one that exists"),
         ("qqq:1", "one that exists"),
@@ -62,7 +65,7 @@ def test_severities_follow_the_size_of_the_image():
         ("blur", "needs a level: write blur:0.7, or blur:s3 for a published severity"),
         ("linf:", "needs a level"),
         ("linf:x", "'x' is not a number"),
-        ("linf:-0.1..0.2", "from 0 to below 1"),
+        ("linf:-0.1..0.2", "from its lowest to its highest"),
         ("linf:0.3..0.2", "from its lowest to its highest"),
         ("linf:s3", "no published severities"),
         ("gaussian:s7", "from s1 to s5"),
@@ -264,3 +267,50 @@ def test_words_tell_the_law_and_the_parts():
 )
 def test_what_makes_no_sense_is_refused(make, sentence):
     refused(sentence, make)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "papers" / "perturbations.md"
+TEXTS = (
+    "contrast:0.5..1",
+    "fog:5,size=small",
+    "gaussian:0.1",
+    "glass:5,size=small",
+    "impulse:0.06",
+    "shot:20photons",
+    "uniform:0.8",
+)
+
+
+def perturbed(text, x, n=None):
+    """What was drawn for n trials, and the images under the perturbation of this text."""
+    made = parse_perturbation(text)
+    drawn = made.draw(stream(1, "s", made.kind, 0, x), n or len(x), tuple(x.shape[1:]))
+    return drawn, made.apply(x, drawn, made.level, UNIT)
+
+
+def test_the_page_has_these_texts_and_every_text_of_the_page_is_one():
+    page = PAGE.read_text()
+    table = page[page.index("## Bu & Sun") : page.index("## ROBY")]
+    assert re.findall(r"^\|[^|]*\|[^|]*\| `([^`]+)` \|", table, re.MULTILINE) == list(TEXTS)
+    for text in re.findall(r"`([a-z0-9-]+:[^` ]+)`", page):
+        parse_perturbation(text, (32, 32))
+
+
+def test_contrast_is_a_uniform_factor_about_the_mean_of_each_channel():
+    x = images(1, (3, 16, 16))
+    _, out = perturbed("contrast:0.5..1", x, 2000)
+    means = x.mean(axis=(2, 3), keepdims=True)
+    factors = ((out - means) * (x - means)).sum(axis=(1, 2, 3)) / ((x - means) ** 2).sum()
+    np.testing.assert_allclose(out, (x - means) * factors[:, None, None, None] + means, atol=1e-5)
+    assert kstest(factors / 0.5, "uniform").pvalue > 0.001
+
+
+def test_photons_are_a_unit_of_shot_noise():
+    assert parse_perturbation("shot:20photons").level == pytest.approx(20**-0.5)
+    assert level_reader("shot:0.1")("100photons") == pytest.approx(0.1)
+    for text, says in (
+        ("shot:0photons", "photons must be at least 1, got 0"),
+        ("shot:manyphotons", "'many' is not a number"),
+        ("gaussian:20photons", "'20photons' is not a number"),
+    ):
+        refused(says, parse_perturbation, text)

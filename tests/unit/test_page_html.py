@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
+from surefoot.records.record import Change
 from surefoot.report import page
 from surefoot.report.figures import bar_chart, svg
 from surefoot.report.page import html_of
@@ -159,3 +160,9 @@ def test_a_page_of_two_hundred_classes_is_small_and_shows_the_worst_first(tmp_pa
     assert "191 further rows" in text
     assert text.count("c190<") == 1  # in the table; the figure has the worst alone
     assert "under perturbation" not in text
+
+
+def test_values_of_an_example_have_three_digits_or_as_many_as_tell_them_apart():
+    assert Change("a", 0.123456, 0.98765, "cm").words == ("0.123 cm", "0.988 cm")
+    assert Change("a", 1234.56, 1234.71).words == ("1234.6", "1234.7")
+    assert Change("a", 0.5, 0.5).words == ("0.5", "0.5")

@@ -150,8 +150,7 @@ def test_compare_and_plan_take_the_methods_of_an_estimate(few):
     assert forecast.rehearsals[0].mean == forecast.rehearsals[0].most
 
 
-def test_the_settings_of_bu_sun_name_the_run_and_come_back_from_a_store(few, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_settings_of_bu_sun_name_the_run_and_come_back_from_a_store(few, cwd):
     np.savez("test.npz", x=few.data[0], y=few.data[1])
     run = [str(few.models["first"]), "test.npz", "linf:0.2"]
     common = {"bounds": (0, 1), "first": 2, "each": 0.3, "method": "bu-sun", "store": "runs.db"}

@@ -334,6 +334,19 @@ def scale_free_at(world, scale):
     return sf.load_model(lambda b: b.reshape(len(b), -1) @ w.T, shape=SHAPE, scores="logits"), x, y
 
 
+@pytest.mark.parametrize("twice", [False, True])
+def test_images_normalised_before_do_not_pass_where_the_model_normalises_or_needs_none(twice):
+    images, net = np.load(DATA / "fashion_test.npz"), sf.load_model(DATA / "fashion_cnn.onnx")
+    x, y = images["x"][:, None].astype(np.float32) / 127.5 - 1, images["y"]
+    model = sf.load_model(
+        lambda b: net.predict((b + 1) / 2 if twice else b), shape=(1, 28, 28), scores="logits",
+        normalise="0.5/0.5" if twice else None,
+    )  # fmt: skip
+    result = sf.estimate(model, (x, y), "gaussian:0.02", precision=0.1, require=0.12, **RUN)
+    assert result.record.clean.doubt.values[0] == ("normalised" if twice else "undo:0.5/0.5")
+    assert verdicts(result) == {Verdict.UNDECIDED}
+
+
 def two_sides(x):
     first = x.reshape(len(x), -1)[:, 0] - 500
     return np.stack([-first, first], axis=1)

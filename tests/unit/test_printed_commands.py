@@ -4,12 +4,11 @@ import shlex
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from surefoot.cli.main import app
 from surefoot.evidence.check import reading_options
 from surefoot.records.record import Requirements
 from surefoot.study.result import required_command
+from tests.shell import done_in_shell
 from tests.unit.small_models import batch, relu_net
 
 EVIDENCE = "run.evidence.json"
@@ -24,15 +23,12 @@ def files(folder):
 
 def cli(monkeypatch, *words):
     monkeypatch.setattr("sys.argv", ["surefoot", *words])
-    done = CliRunner().invoke(app, list(words), standalone_mode=False)
-    assert done.exception is None, done.exception
-    return done
+    return done_in_shell(*words)
 
 
-def test_a_document_has_the_command_of_the_verdict_that_it_shows(tmp_path, monkeypatch):
+def test_a_document_has_the_command_of_the_verdict_that_it_shows(cwd, monkeypatch):
     """The last requirement of a run counts, whether it was made by its command or later."""
-    monkeypatch.chdir(tmp_path)
-    estimate = ["estimate", *files(tmp_path)]
+    estimate = ["estimate", *files(cwd)]
     plain = f"surefoot {shlex.join(estimate)}"
     for words in (["--require", "0.1"], ["--require=0.99"]):
         cli(monkeypatch, *estimate, *words)

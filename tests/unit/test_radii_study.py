@@ -4,39 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper, save
 
 import surefoot as sf
 from surefoot.core.claims import Verdict
 from surefoot.core.counts import Proof
+from surefoot.region.critical_level import FIRST_BOUNDS
 from tests.in_words import said_of_earlier_runs
 from tests.refusals import refused
+from tests.unit.float32_networks import onnx_chain
 from tests.worlds import every_batch_watched
 
 
 def write(path, layers, opset=17):
     """Dense layers with ReLU between them, as an ONNX file."""
-    nodes, weights, name = [], [], "x"
-    for i, (w, b) in enumerate(layers):
-        weights += [
-            numpy_helper.from_array(np.asarray(w, np.float32), f"w{i}"),
-            numpy_helper.from_array(np.asarray(b, np.float32), f"b{i}"),
-        ]
-        nodes.append(helper.make_node("Gemm", [name, f"w{i}", f"b{i}"], [f"h{i}"], transB=1))
-        name = f"h{i}"
-        if i + 1 < len(layers):
-            nodes.append(helper.make_node("Relu", [name], [f"r{i}"]))
-            name = f"r{i}"
-    n, m = np.shape(layers[0][0])[1], len(layers[-1][1])
-    graph = helper.make_graph(
-        nodes,
-        "dense",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", n])],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", m])],
-        weights,
-    )
-    opsets = [helper.make_opsetid("", opset)]
-    save(helper.make_model(graph, opset_imports=opsets, ir_version=8), str(path))
+    single = [(np.asarray(w, np.float32), np.asarray(b, np.float32)) for w, b in layers]
+    path.write_bytes(onnx_chain(single, opset=opset))
     return str(path)
 
 
@@ -146,7 +128,7 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
     refused("rotation offers none", replace, study, perturbation=sf.perturb.Rotation())
 
 
-def test_a_stopped_run_gives_the_brackets_it_reached(tmp_path):
+def test_a_stopped_run_gives_the_brackets_it_reached_and_first_bounds_of_all_others(tmp_path):
     early_results = []
 
     def watch(now):
@@ -159,8 +141,9 @@ def test_a_stopped_run_gives_the_brackets_it_reached(tmp_path):
         )
     rows = early_results[0].inputs
     assert len(rows) == len(POINTS)
-    reached = [row for row in rows if row.result.reason != "not reached"]
-    assert 2 <= len(reached) < len(POINTS)
+    searched = [row for row in rows if row.result.reason != FIRST_BOUNDS]
+    assert 2 <= len(searched) < len(POINTS)
+    assert all(row.result.low > 0 for row in rows)
     for row, point in zip(rows, POINTS, strict=True):
         assert row.result.low <= truth(point) + 1e-6
         assert row.result.high >= truth(point) - 1e-6

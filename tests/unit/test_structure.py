@@ -200,7 +200,7 @@ def registries(class_: type) -> set[str]:
     return {"properties/__init__.py"} if class_ in PROPERTIES.values() else set()
 
 
-def test_a_class_is_named_in_its_module_and_the_lists_of_its_kind():
+def test_a_class_is_named_in_its_module_and_the_lists_of_its_kind(torch):
     """And nowhere else; a model adapter in its own module alone."""
     every = [*PERTURBATIONS.values(), *METHODS.values(), *PROPERTIES.values(), *MODELS]
     for class_ in every:
@@ -212,7 +212,7 @@ def test_a_class_is_named_in_its_module_and_the_lists_of_its_kind():
         assert named <= {"store/__init__.py"}
 
 
-def test_every_exception_is_needed():
+def test_every_exception_is_needed(torch):
     listed = (PERTURBATIONS, METHODS, PROPERTIES)
     classes = {c.__name__: c for c in (*STORES, *(c for d in listed for c in d.values()))}
     for name, files in OWN_ROLE.items():

@@ -209,8 +209,7 @@ def run(*words):
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def files(cwd):
     np.savez("data.npz", x=X, y=total(X) + 0.5)
     with open("model.pkl", "wb") as file:
         pickle.dump(Ridge(), file)

@@ -15,6 +15,8 @@ from surefoot.core.results import Interval
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.population.cells import Cell, mean_of_cells, mean_ratio
+from surefoot.records.record import Finding
+from surefoot.report.provenance import shared_cautions
 from surefoot.statistics.stratified_mean import MeanBounds
 from surefoot.study.load_files import SELECTION_SEEDS
 from surefoot.study.study import CellPlan, cell_seed, cell_studies, run_suite
@@ -54,6 +56,23 @@ def test_every_built_in_suite_can_be_read():
         assert len(cells) == sum(len(row.cells) for row in rows)
     assert len(Suite("", SUITES["corruptions"]).texts) == 75
     assert len(Suite("", SUITES["corruptions-extra"]).texts) == 95
+
+
+def test_a_note_on_several_cells_is_said_once_and_names_some_of_them(images, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(ROW)
+    part = next(iter(run(images, suite=file).parts.values())).record
+
+    def noted(*findings):
+        return replace(part, findings=tuple(Finding(f, "warning", "is odd") for f in findings))
+
+    names = [f"cell {i}" for i in range(5)]
+    several = shared_cautions({name: noted("this", "that") for name in names[:4]} | {
+        names[4]: noted("this")
+    })  # fmt: skip
+    assert [one.text for one in several] == [
+        "Note: this: is odd.", "Note: cell 0, cell 1, cell 2 and 1 more: that: is odd.",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

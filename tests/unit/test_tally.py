@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 from scipy.stats import binomtest
-from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.cli.main import app
 from surefoot.core.claims import Continues, Verdict
 from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcomes import rows
@@ -16,11 +14,9 @@ from surefoot.inputs.outcomes.rows import meaning_of_one
 from surefoot.report.formatting import percent
 from surefoot.report.sentences import sentence
 from tests.refusals import refused
+from tests.shell import in_shell
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("cwd")
 
 
 def csv(*lines, name="a.csv"):
@@ -265,7 +261,7 @@ def test_a_column_called_group_is_used_only_where_it_is_named():
 def test_verdicts_give_exit_codes_and_share_the_error():
     path = csv("case,topic,failed", *(f"{i},{'ab'[i % 2]},{int(i == 3)}" for i in range(80)))
     words = ["tally", path, "--by", "topic", "--require-each"]
-    codes = [CliRunner().invoke(app, [*words, r], standalone_mode=False).return_value
+    codes = [in_shell(*words, r).return_value
              for r in ("0.8", "0.97", "a=0.8,b=0.8", "1")]  # fmt: skip
     assert codes == [0, 2, 0, 1]  # one failure refutes that every case passes
     verdicts = sf.tally(path, by="topic", require=0.9, require_each=0.8).verdicts
@@ -273,7 +269,7 @@ def test_verdicts_give_exit_codes_and_share_the_error():
     assert {v.guarantee.error for v in verdicts} == {0.025}
     refused("no classes to require", sf.tally, path, require_each=0.9)
     refused("there is no class 'c'", sf.tally, path, by="topic", require_each="c=0.9")
-    printed = CliRunner().invoke(app, ["tally", path, "--json"], standalone_mode=False).stdout
+    printed = in_shell("tally", path, "--json").stdout
     assert json.loads(printed)["claims"][0]["kind"] == "case_failure"
 
 
@@ -365,7 +361,7 @@ def test_words_mean_what_the_user_says_whatever_their_capitals():
     assert counted(result) == (2, 4)
     assert "refused = failed, answered = passed, timeout = skipped, as means" in result.explain()
     said = "refused=fail, answered=pass,timeout=skip"
-    done = CliRunner().invoke(app, ["tally", path, "--outcome", "score", "--means", said, "--json"])
+    done = in_shell("tally", path, "--outcome", "score", "--means", said, "--json")
     assert json.loads(done.stdout)["claims"] == json.loads(result.to_json())["claims"]
 
 

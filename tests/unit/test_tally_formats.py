@@ -11,10 +11,7 @@ from surefoot.errors import InvalidArgument
 from surefoot.inputs.outcomes import rows
 from tests.unit.test_tally import counted
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("cwd")
 
 
 def test_samples_of_lm_evaluation_harness_and_their_filters():

@@ -4,16 +4,15 @@ import json
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
 
 import surefoot as sf
-from surefoot.cli.main import app
 from surefoot.cli.terminal import present
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import duration
 from surefoot.report.provenance import provenance
 from tests.early_curve import STOPPED, Stubborn, slow_study
 from tests.refusals import refused
+from tests.shell import in_shell
 from tests.worlds import study
 
 SHORT = 0.05
@@ -86,7 +85,7 @@ def test_every_measuring_command_reads_the_limit_before_the_files(command):
     files = ("none.onnx", "other.onnx", "none.npz")[command not in ("compare", "curve") :]
     words = [command, *files, "--perturb", "linf:0..1" if command == "curve" else "linf:0.1"]
     words += ["--kappa", "0.1"] * (command == "certify")
-    outcome = CliRunner().invoke(app, [*words, "--time-limit", "0"])
+    outcome = in_shell(*words, "--time-limit", "0")
     assert outcome.exception.option == "time_limit"
 
 

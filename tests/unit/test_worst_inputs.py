@@ -1,5 +1,6 @@
 """Where it is weakest: inputs that were right and break, not those that are wrong when clean."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,8 @@ from surefoot.core.results import UNIT, Estimate, Footing, Guarantee
 from surefoot.recheck.trials import trials_that_differ
 from surefoot.records.record import OtherLabel
 from surefoot.report.tables import clean_fault
-from surefoot.report.views.sampling_tables import count_words, is_from_few
+from surefoot.report.views.sampling_figures import count_decisions
+from surefoot.report.views.sampling_tables import count_words, fails_under, is_count, is_from_few
 from surefoot.store.chains import evidence_from_text, evidence_to_text
 from tests.claims.parts import QUICK, Shift, sign_model
 from tests.worlds import linear, points, study
@@ -99,6 +101,27 @@ def test_the_weakest_come_in_the_order_of_what_is_known_and_single_trials_say_so
     assert section.figures[0].caption.startswith(words)
     assert f"{kept:,} kept in its trial, " in section.figures[0].description
     assert "%" not in section.figures[0].description
+
+
+def test_where_most_inputs_had_few_trials_all_are_counted():
+    counted = Estimate(0.5, UNIT, Guarantee(Footing.SOUND, 0.01), 20)
+    record = study().run().record
+    assert is_count(fails_under(record, counted, math.inf))
+    assert not is_count(fails_under(record, counted))
+
+
+def test_inputs_wrong_when_clean_are_a_bar_of_their_own():
+    method = sf.methods.KappaTest(0.2, 0.1, 200)
+    record = true_study(2, 5, method=method).run().record
+    claim, bars = record.claims[0], count_decisions(record)
+    assert bars == {
+        "below the limit": claim.robust,
+        "above": claim.fragile,
+        "undecided": 12 - 2 - claim.robust - claim.fragile,
+        "wrong when clean": 2,
+    }
+    kept = study(method=method).run().record
+    assert "wrong when clean" not in count_decisions(kept)
 
 
 def test_few_trials_are_counted_and_many_give_an_interval():

@@ -168,6 +168,8 @@ def _usage_sentence(error: Any) -> str:  # noqa: ANN401  click's
         return ""
     context = getattr(error, "ctx", None)
     way_out = f": try '{context.command_path} --help'" if context is not None else ""
+    if getattr(getattr(error, "param", None), "name", "") == "perturb":
+        way_out = f": for example --perturb gaussian:0.1{way_out.replace(': try', ', or see')}"
     ours = _our_name(error, context) or refused_word(error, context)
     return (ours or error.format_message().rstrip(".")) + way_out
 

@@ -45,16 +45,16 @@ _VERBS: dict[ShellFunction, _Verb] = {}
 
 
 def options_of(
-    function: Callable[..., object], *, json: bool = True, explain: bool = False
+    function: Callable[..., object] | None = None, *, json: bool = True, explain: bool = False
 ) -> Callable[[ShellFunction], ShellFunction]:
-    """A decorator: the command is called with the arguments that the function takes.
+    """A decorator: the command is called with the arguments that the function takes, or it itself.
 
-    Options come as the classes that the function takes; with `json` also whether to print JSON,
-    with `explain` whether to print all of a result.
+    Options come as the classes that are taken; with `json` also whether to print JSON, with
+    `explain` whether to print all of a result.
     """
 
     def keep(command: ShellFunction) -> ShellFunction:
-        _VERBS[command] = _Verb(function, json, explain)
+        _VERBS[command] = _Verb(function or command, json, explain)
         return command
 
     return keep

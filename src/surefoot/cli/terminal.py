@@ -42,11 +42,13 @@ _STYLES = {"Notes": "yellow"}
 def print_view(view: View, *, explain: bool = False, page: bool = False) -> None:
     """Print the answer, the verdicts and what is wrong; what they rest on where it is wanted."""
     console = open_console()
+    for line in view.cautions_before:
+        _print_line(console, line, style="yellow")
     for line in view.headings:
         _print_line(console, line, style="bold")
     for _, line in view.verdict_lines:
         _print_line(console, line, style="bold")
-    for line in view.first_cautions:
+    for line in view.cautions_after:
         _print_line(console, line, style="yellow")
     if not explain:
         if view.answer is not None:

@@ -239,18 +239,11 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file whose Markdown GitHub shows beside a job."""
 
 
-def _run_studies(
-    file: Annotated[
-        str, Option("The study file, in TOML.", metavar="FILE", argument=True)
-    ] = DEFAULT_FILE,
-    *,
-    choice: GateOptions,
-) -> None:
-    """What the command below takes; the function of Python needs what is heavy to import."""
+_StudyFile = Annotated[str, Option("The study file, in TOML.", metavar="FILE", argument=True)]
 
 
-@options_of(_run_studies)
-def run(*, file: str, choice: GateOptions, json: bool) -> int:
+@options_of()
+def run(file: _StudyFile = DEFAULT_FILE, *, choice: GateOptions, json: bool) -> int:
     """Run the studies of a file and decide their requirements, which share one error.
 
     One line for each requirement, and one exit code: 3 if a study failed with an error, else 1 if a
@@ -393,16 +386,13 @@ def verify(
 
     if time_limit is not None and not time_limit > 0:
         raise InvalidArgument(f"--time-limit must be above 0 seconds, got {time_limit:g}: try 600")
-    models = model or None
-    verify_verb.check_rerun(models, data, rerun, inputs)
+    request = verify_verb.requested_rerun(model or None, data, rerun, inputs)
     begun = time.monotonic()
     with memory_limit(_MEMORY_BYTES):
         check, evidence = read_and_check(path, key, time_limit=time_limit)
     left = max(begun + (time_limit or _CHECK_SECONDS) - time.monotonic(), 1.0)
     with terminal.prints_to_stderr():
-        check = verify_verb.run_again(
-            check, evidence, models, data, left, rerun, inputs, terminal.shell_caller()
-        )
+        check = verify_verb.run_again(check, evidence, request, left, terminal.shell_caller())
     typer.echo(check.to_json() if json else check.explain() if explain else str(check))
     return check.exit_code
 
@@ -415,11 +405,7 @@ def key() -> None:
     """
 
 
-def _dashboard(*, options: ServeOptions) -> None:
-    """What the command below takes."""
-
-
-@options_of(_dashboard, json=False)
+@options_of(json=False)
 def serve(*, options: ServeOptions) -> int:
     """Show the runs of one or several stores in a browser: list, live progress, reports, inputs.
 
@@ -508,11 +494,7 @@ def design(*, json: bool, **given: Given) -> int:
     return terminal.print_answer(answer, as_json=json, console=Console(highlight=False))
 
 
-def _demonstration(*, options: DemoOptions) -> None:
-    """What the command below takes."""
-
-
-@options_of(_demonstration)
+@options_of()
 def demo(*, options: DemoOptions, json: bool) -> int:
     """Run every method on an example that comes with the package, and write report.html.
 

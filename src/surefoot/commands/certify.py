@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands.methods import kappa_method
-from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -23,8 +22,6 @@ def certify(
     levels: o.LevelsOptions,
     attack: o.AttackOptions,
     requirement: o.DecisionRequirementOptions,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
@@ -39,5 +36,5 @@ def certify(
     from surefoot.commands.request import SamplingRequest, run_sampling
 
     method, gradient_attack = kappa_method(measurement), attack.method()
-    request = SamplingRequest(model, data, perturb, inputs, prop.property, method)
-    return run_sampling(request, levels, requirement, running, clean, caller, gradient_attack)
+    request = SamplingRequest(model, data, perturb, running, prop.property, method)
+    return run_sampling(request, levels, requirement, running, caller, gradient_attack)

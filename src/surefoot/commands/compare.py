@@ -12,7 +12,7 @@ from surefoot.commands import methods
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, option_name, refused, refused_value
+from surefoot.records.options import option, option_name, refused, refused_value, same_option
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -37,11 +37,8 @@ class ComparisonOptions:
     limit: v.Number | None = option(
         None, "Compare confident mistakes above this confidence instead (see tail)."
     )
-    confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
-    method: str | None = option(
-        None,
-        "With --each: exact-sequential, bu-sun, fixed-size or okamoto (default: exact-sequential).",
-    )
+    confidence: v.Number = same_option(o.EstimateOptions, "confidence")
+    method: str | None = same_option(o.EstimateOptions, "method")
     reference: Reference | None = option(
         None,
         "Correlate with these numbers, such as accuracies: 0.91,0.88 in the order of the models, "
@@ -97,8 +94,6 @@ def compare(
     measurement: ComparisonOptions,
     stages: methods.BuSunOptions,
     attack: o.AttackOptions,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
@@ -122,8 +117,8 @@ def compare(
     several = named_models(models)
     if len(several) < 2:
         raise InvalidArgument(
-            "compare needs two or more models, then the data: write ['a.onnx', 'b.onnx'], 'x.npz' "
-            "(a.onnx b.onnx x.npz)"
+            f"compare needs two or more models, then the data, got {len(several)}: write "
+            "a.onnx b.onnx x.npz (in Python a list of models)"
         )
     gradient_attack = attack.method()
     running.check()
@@ -133,30 +128,28 @@ def compare(
         margin = v.share("not_worse", measurement.not_worse)
     values = _reference(measurement.reference, several)
     method, kept_if = measurement.chosen(stages)
-    needs = None if kept_if is None else v.as_property(kept_if).needs
+    if kept_if is not None:
+        v.as_property(kept_if)  # refuses a mistake before files are read
     perturbations = o.one_or_several(perturb)
     if len(perturbations) > 1:
         o.refuse_with_several(
             {"reference": measurement.reference, "attack": gradient_attack and "attack"}
         )
-    subjects = read_subjects(several, data, inputs, running.seed, needs)
-    clean.check(subjects.inputs)
-    kept_if = v.property_for(kept_if, subjects.inputs)
-    prop = v.as_property(kept_if)
+    subjects = read_subjects(several, data, running, running.seed, kept_if)
+    running.check_clean(subjects.inputs)
     studies: dict[str, v.Given] = {}
     sources: dict[str, Source | None] = {}
     for words, one in _by_words(perturbations).items():
-        request = SamplingRequest(None, data, one, inputs, kept_if, method)
+        request = SamplingRequest(None, data, one, running, kept_if, method)
         for name in several:
             key = name if len(perturbations) == 1 else under(name, words)
-            studies[key] = request.of_model(name, subjects, prop, running.seed)
-            sources[key] = subjects.source(name, caller, one, kept_if)
+            studies[key] = request.of_model(name, subjects, running.seed)
+            sources[key] = subjects.source(name, caller, one)
     along = MODELS if len(perturbations) == 1 else PERTURBED
     run = partial(run_all, studies, reference=values, attack=gradient_attack, along=along)
-    result = run_each(run, list(studies), sources, caller, part=along, **more)
+    result = run_each(run, sources, caller, part=along, **more)
     not_worse = None if margin is None else (next(iter(several)), margin)
-    result = clean.require(result, not_worse=not_worse)
-    return running.write(result, caller.command)
+    return running.finish(result, caller.command, not_worse=not_worse)
 
 
 def _by_words(perturbations: Sequence[v.AnyPerturbation]) -> dict[str, v.AnyPerturbation]:

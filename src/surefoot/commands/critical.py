@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, refused
+from surefoot.records.options import option, refused
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -209,8 +209,6 @@ def critical(
     export: ExportOptions,
     radius: RadiusOptions,
     outcome: RadiusOutcome,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.ProofTimeOptions,
     caller: Caller,
 ) -> Result:
@@ -241,28 +239,43 @@ def critical(
     gamma = None if outcome.gamma is None else v.as_number("gamma", outcome.gamma)
     check_estimator(method, outcome.estimator, gamma)
     radius.ball()  # refuses a mistake before files are read
-    subjects = read_subjects(models, data, inputs, running.seed)
-    clean.check(subjects.inputs)
-    kept_if = v.property_for(radius.property, subjects.inputs)
+    subjects = read_subjects(models, data, running, running.seed)
+    subjects = replace(subjects, kept_if=v.property_for(radius.property, subjects.inputs))
+    running.check_clean(subjects.inputs)
     studies = {
         name: Study(
             network, subjects.inputs, radius.ball(subjects.inputs.frame), method,
-            property=v.as_property(kept_if), seed=running.seed, by_class=outcome.by_class or None,
+            property=subjects.property, seed=running.seed, by_class=outcome.by_class or None,
         )
         for name, network in subjects.models.items()
     }  # fmt: skip
     export.check_region(next(iter(studies.values())))
-    sources = {name: subjects.source(name, caller, radius.perturb, kept_if) for name in models}
+    sources = {name: subjects.source(name, caller, radius.perturb) for name in models}
     unit = "inputs" if isinstance(method, CriticalLevel) else "quantiles"
+    few = _too_few(method, len(subjects.inputs), outcome.estimator)
+    if few and not subjects.inputs.groups:
+        caller.announce(few)
     run = partial(compare, studies, on_interrupt=caller.on_interrupt)
-    result = run_each(
-        run, list(studies), sources, caller, part="model", unit=unit, **running.arguments(),
-    )  # fmt: skip
+    result = run_each(run, sources, caller, part="model", unit=unit, **running.arguments())
     result = with_estimator(result, outcome.estimator, gamma)
     for name, path in models.items():
         part = result.parts[name] if result.parts else result
         export.write(studies[name], part.record, path, name, caller.remark)
     if radii:
         result = result.at_radius(*radii)
-    result = clean.require(result, least)
-    return running.write(result, caller.command, outcome.figure)
+    return running.finish(result, caller.command, outcome.figure, least=least)
+
+
+def _too_few(method: CriticalLevel | CriticalQuantile, inputs: int, estimator: str) -> str:
+    """That these inputs cannot bound the quantile from below, before any is proved, or empty."""
+    from surefoot.statistics.ranks import fewest
+
+    least = fewest(method.quantile, method.error)
+    if estimator != o.ESTIMATOR or getattr(method, "within", None) or inputs >= least:
+        return ""
+    reached = 1 - method.error ** (1 / inputs)
+    return (
+        f"{inputs:,} inputs are too few to bound the {100 * method.quantile:g} % quantile from "
+        f"below: take {least:,} or more (--first {least}), or --quantile "
+        f"{math.ceil(100 * reached) / 100:g}"
+    )

@@ -13,14 +13,7 @@ from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.commands.methods import fields_of, named_method
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import (
-    FileOptions,
-    Option,
-    option,
-    option_name,
-    refused,
-    refused_value,
-)
+from surefoot.records.options import Option, option, option_name, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -194,8 +187,6 @@ def curve(
     *,
     measurement: CurveOptions,
     outcome: CurveOutcome,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
@@ -207,6 +198,7 @@ def curve(
 
     Example: sf.curve("model.onnx", "test.npz", "blur:0..2", threshold=0.8)
     """
+    from surefoot.catalogue.parse import refuse_one_level
     from surefoot.commands.request import named_models, read_subjects, run_each
     from surefoot.study.study import Study, compare
 
@@ -218,6 +210,8 @@ def curve(
     if outcome.require is not None:
         least = _share_of_levels(outcome.require, perturbations[0])
     for one in perturbations:
+        if isinstance(one, str):
+            refuse_one_level(one)
         range_of(one)  # refuses a mistake before files are read
         if perturbations.count(one) > 1:
             raise refused_value("perturb", one, "is given twice: give it once")
@@ -233,13 +227,11 @@ def curve(
         raise InvalidArgument(
             "curve needs one or more models, then the data: write model.onnx test.npz"
         )
-    stated = measurement.property
-    needs = None if stated is None else v.as_property(stated).needs
-    subjects = read_subjects(models, data, inputs, running.seed, needs)
-    clean.check(subjects.inputs)
+    subjects = read_subjects(models, data, running, running.seed, measurement.property)
+    subjects = replace(subjects, kept_if=measurement.property_for(subjects.inputs))
+    running.check_clean(subjects.inputs)
     bounds = next(iter(subjects.models.values())).signature.bounds
-    kept_if = measurement.property_for(subjects.inputs)
-    prop, methods = v.as_property(kept_if), measurement.methods()
+    methods = measurement.methods()
     studies: dict[str, Study] = {}
     sources: dict[str, Source | None] = {}
     for one in perturbations:
@@ -255,15 +247,12 @@ def curve(
                 studies[key] = Study(
                     network, subjects.inputs, perturbation,
                     measurement.method_on(levels, running.seed, method),
-                    property=prop, seed=running.seed, by_class=outcome.by_class,
+                    property=subjects.property, seed=running.seed, by_class=outcome.by_class,
                 )  # fmt: skip
-                sources[key] = subjects.source(name, caller, one, kept_if)
-    result = run_each(
-        partial(compare, studies), list(studies), sources, caller, part="curve", unit="curves",
-        **more,
-    )  # fmt: skip
-    result = clean.require(result, least)
-    return running.write(result, caller.command, outcome.figure)
+                sources[key] = subjects.source(name, caller, one)
+    run = partial(compare, studies)
+    result = run_each(run, sources, caller, part="curve", unit="curves", **more)
+    return running.finish(result, caller.command, outcome.figure, least=least)
 
 
 def _share_of_levels(required: v.Number, perturb: v.AnyPerturbation) -> float:

@@ -109,14 +109,14 @@ STEPS = {
         Step(
             "critical",
             "Up to which size is no perturbation a failure, for all but 20 % of such images?",
-            "fashion_mlp_noise.onnx, proofs for 20 images",
+            "fashion_mlp_noise.onnx, which is small enough to prove for 20 images in seconds",
             models=(_NEW,),
             perturb="",
             options={"first": 20, "correct_only": True, "quantile": 0.2},
         ),
         Step(
             "compare",
-            "Does the new version fail less often than the old one?",
+            "Is the new version shown to be more accurate under noise than the old one?",
             "fashion_mlp_noise.onnx and fashion_cnn.onnx, noise of up to 32/255 per pixel",
             models=(_NEW, _CNN),
         ),

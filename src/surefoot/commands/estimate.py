@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands.methods import BuSunOptions, mean_or_each
-from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -23,8 +22,6 @@ def estimate(
     prop: o.PropertyOptions,
     levels: o.LevelsOptions,
     requirement: o.RequirementOptions,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
@@ -55,20 +52,11 @@ def estimate(
             suite_of(several), measurement.precision, None, measurement.about,
             measurement.confidence, requirement.require, prop.property, levels.figure,
         )  # fmt: skip
-        return suite(
-            model, data, measurement=cells, clean=clean, inputs=inputs, running=running,
-            caller=caller,
-        )  # fmt: skip
+        return suite(model, data, measurement=cells, running=running, caller=caller)
     of_each = levels.levels is not None or requirement.require_each is not None
     method = mean_or_each(measurement, stages, of_each=of_each)
+    anytime, by_class = measurement.planned or measurement.anytime, measurement.by_class
     request = SamplingRequest(
-        model,
-        data,
-        several[0],
-        inputs,
-        prop.property,
-        method,
-        measurement.planned or measurement.anytime,
-        measurement.by_class,
+        model, data, several[0], running, prop.property, method, anytime, by_class
     )
-    return run_sampling(request, levels, requirement, running, clean, caller)
+    return run_sampling(request, levels, requirement, running, caller)

@@ -180,7 +180,7 @@ def _perturbations(model: Model, inputs: Inputs) -> dict[str, Perturbation]:
     kind, bounds = _kind_of(inputs), model.signature.bounds
     width = 1.0 if bounds is None else bounds.width
     if bounds is None and not inputs.holds_items:
-        width = float(inputs.x.max() - inputs.x.min())
+        width = float(inputs.largest - inputs.least)
     texts = [text.format(level=f"{_SHARE * width:.2g}") for text in _OF_KIND[kind]]
     fitting: dict[str, Perturbation] = {}
     refusal: InvalidArgument | None = None
@@ -253,7 +253,8 @@ error = 0.05            # the probability that any verdict of this file is wrong
 model = {_toml(model)}
 data = {_toml(data)}{more}
 property = {_toml(required.property)}       # {_PROPERTIES[required.property]}
-precision = {_PRECISION}        # half-width of the interval of the mean
+# precision = {_PRECISION}      # half-width of the interval of the mean: the default. Written
+#                       # here, --previous-model has nothing to compare: that needs each
 
 {first}require = {required.number:g}          # {required.words}
 # The answer is PASS, FAIL or UNDECIDED, and the exit code 0, 1 or 2. Change the requirement to what

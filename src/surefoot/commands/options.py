@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from surefoot.commands import values as v
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import Option, duration, option, refused, refused_value
+from surefoot.records.options import FileOptions, Option, duration, option, refused, refused_value
 
 if TYPE_CHECKING:
     from surefoot.executors.pool import AnyExecutor
@@ -246,8 +246,24 @@ class LevelsOptions:
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """The seed, where the result goes, and how many work on it."""
+class CleanOptions:
+    """What is required of the clean accuracy, and whether an implausible one is accepted."""
+
+    clean_accuracy: v.Number | None = option(
+        None, "Require that at least this share of these inputs is right when clean: 0.9 (counted)."
+    )
+    accept_clean_accuracy: bool = option(
+        False,
+        "Let requirements pass although clean inputs are answered no better than by a guess, or "
+        "better with another preprocessing, or the level hardly changes images (doctor: BAD).",
+    )
+
+
+@dataclass(frozen=True)
+class RunOptions(FileOptions, CleanOptions):
+    """What every run takes: how files are read, what is required of clean inputs, the seed, where
+    the result goes, and how many work on it.
+    """
 
     seed: int = option(SEED, "Random seed.", least=0)
     report: str | Path | None = option(None, "Write the HTML report to this file.", common=True)
@@ -299,10 +315,36 @@ class RunOptions:
             )
         return Ray(self.ray_address)
 
-    def write(self, result: Result, command: str, figure: str | Path | None = None) -> Result:
-        """Write the figure and the report; keep verdicts in the store. The result of `command`."""
+    def check_clean(self, inputs: Inputs) -> None:
+        """Refuse a floor that is no share, or where nothing can be counted, before a run."""
+        if self.clean_accuracy is None:
+            return
+        v.share("clean_accuracy", self.clean_accuracy)
+        if inputs.labels is None:
+            raise refused_value(
+                "clean_accuracy", self.clean_accuracy, "needs labels of classes: leave it out"
+            )
+
+    def finish(
+        self,
+        result: Result,
+        command: str,
+        figure: str | Path | None = None,
+        **required: v.Given,
+    ) -> Result:
+        """The result of `command` with the verdict on each requirement, kept in the store.
+
+        Writes the figure and the report.
+        """
         from surefoot.store.outcomes import keep_outcome, with_chain
 
+        floor = self.clean_accuracy
+        if floor is not None or any(one is not None for one in required.values()):
+            result = result.require(
+                clean_accuracy=None if floor is None else v.share("clean_accuracy", floor),
+                accept_clean_accuracy=self.accept_clean_accuracy,
+                **required,
+            )
         result = result.repeated_by(command)
         records = {name: part.record for name, part in result.parts.items()}
         where = None if self.store is None else str(self.store)
@@ -368,42 +410,6 @@ class DecisionRequirementOptions:
         None, "Require it of at least this share of these inputs: 0.95."
     )
     require_each: v.ClassShares | None = option(None, _EACH_HELP)
-
-
-@dataclass(frozen=True)
-class CleanOptions:
-    """What is required of the clean accuracy, and whether an implausible one is accepted."""
-
-    clean_accuracy: v.Number | None = option(
-        None, "Require that at least this share of these inputs is right when clean: 0.9 (counted)."
-    )
-    accept_clean_accuracy: bool = option(
-        False,
-        "Let requirements pass although clean inputs are answered no better than by a guess, or "
-        "better with another preprocessing, or the level hardly changes images (doctor: BAD).",
-    )
-
-    def check(self, inputs: Inputs) -> None:
-        """Refuse a floor that is no share, or where nothing can be counted, before a run."""
-        if self.clean_accuracy is None:
-            return
-        v.share("clean_accuracy", self.clean_accuracy)
-        if inputs.labels is None:
-            raise refused_value(
-                "clean_accuracy", self.clean_accuracy, "needs labels of classes: leave it out"
-            )
-
-    def require(self, result: Result, least: float | None = None, **others: v.Given) -> Result:
-        """The result with the verdict on each requirement, this one included."""
-        floor = self.clean_accuracy
-        if least is None and floor is None and all(one is None for one in others.values()):
-            return result
-        return result.require(
-            least,
-            clean_accuracy=None if floor is None else v.share("clean_accuracy", floor),
-            accept_clean_accuracy=self.accept_clean_accuracy,
-            **others,
-        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from surefoot.commands import values as v
 from surefoot.commands.caller import Answer, Caller
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, Option, option
+from surefoot.records.options import FileOptions, Option, option, same_option
 
 if TYPE_CHECKING:
     from surefoot.report.tables import Table
@@ -73,10 +73,7 @@ class PlanOptions:
     )
     kappa: v.Number | None = option(None, "Plan `certify` with this kappa instead.", common=True)
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
-    method: str | None = option(
-        None,
-        "With --each: exact-sequential, bu-sun, fixed-size or okamoto (default: exact-sequential).",
-    )
+    method: str | None = same_option(o.EstimateOptions, "method")
     assume: v.Numbers = option(
         "1,0.999,0.99,0.9,0.5", "Assumed probabilities that a perturbed input is kept."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,36 +23,44 @@ from surefoot.study import Result, Study, sweep
 from surefoot.study.load_files import load_files
 from surefoot.study.study import studies_by_level
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Model, Property, Scores
+from surefoot.subject.protocols import Model, Property
 
 
 @dataclass(frozen=True, eq=False)
 class Subjects:
-    """Models by name, the inputs chosen for all of them, and what the user gave for them."""
+    """Models by name, the inputs chosen for all of them, and what the user gave for them.
+
+    `kept_if` is the property as it was given, or what labels allow.
+    """
 
     models: Mapping[str, Model]
     inputs: Inputs
     given: Mapping[str, v.AnyModel]
     data: v.AnyData
     reading: FileOptions
+    kept_if: v.Given
 
-    def source(
-        self, name: str, caller: Caller, perturb: v.AnyPerturbation, property: v.Given
-    ) -> Source | None:
+    @property
+    def property(self) -> Property:
+        """When an output counts as kept."""
+        return v.as_property(self.kept_if)
+
+    def source(self, name: str, caller: Caller, perturb: v.AnyPerturbation) -> Source | None:
         """What a store remembers of the request; None where a part of it is in memory."""
-        texts = [*self.given.values(), self.data, perturb, property]
+        texts = [*self.given.values(), self.data, perturb, self.kept_if]
         if not all(isinstance(text, str | Path) for text in texts):
             return None
-        if not all(map(v.is_plain, vars(self.reading).values())):
+        reading = {f.name: getattr(self.reading, f.name) for f in fields(FileOptions)}
+        if not all(map(v.is_plain, reading.values())):
             return None
         paths = [str(path) for path in self.given.values()]
         return Source(
             str(self.given[name]),
             str(self.data),
-            {k: x for k, x in asdict(self.reading).items() if x is not None},
+            {name: value for name, value in reading.items() if value is not None},
             command=caller.command,
             perturb=perturb,
-            property=property,
+            property=self.kept_if,
             models=tuple(paths) if len(paths) > 1 else (),
             study=caller.study,
         )
@@ -63,14 +71,13 @@ def read_subjects(
     data: v.AnyData,
     reading: FileOptions,
     seed: int,
-    needs: Scores | None = None,
+    kept_if: v.Given = None,
 ) -> Subjects:
-    """Load the models and the inputs that are chosen for all of them.
-
-    `needs` is what the property reads of a model.
-    """
+    """Load the models, as the property reads them, and the inputs that are chosen for all."""
+    needs = None if kept_if is None else v.as_property(kept_if).needs
     loaded, inputs = load_files(reading, list(models.values()), data, seed, needs)
-    return Subjects(dict(zip(models, loaded, strict=True)), inputs, models, data, reading)
+    named = dict(zip(models, loaded, strict=True))
+    return Subjects(named, inputs, models, data, reading, v.property_for(kept_if, inputs))
 
 
 def load(
@@ -144,20 +151,17 @@ class SamplingRequest:
 
     def study(self, seed: int, caller: Caller) -> tuple[Study, Source | None]:
         """The study, and what a store remembers of how it was requested."""
-        needs = None if self.property is None else v.as_property(self.property).needs
         v.as_perturbation(self.perturb)  # refuses a mistake before files are read
-        subjects = read_subjects({"": self.model}, self.data, self.inputs, seed, needs)
-        kept_if = v.property_for(self.property, subjects.inputs)
-        study = self.of_model("", subjects, v.as_property(kept_if), seed)
-        return study, subjects.source("", caller, self.perturb, kept_if)
+        subjects = read_subjects({"": self.model}, self.data, self.inputs, seed, self.property)
+        study = self.of_model("", subjects, seed)
+        return study, subjects.source("", caller, self.perturb)
 
-    def of_model(self, name: str, subjects: Subjects, prop: Property, seed: int) -> Study:
+    def of_model(self, name: str, subjects: Subjects, seed: int) -> Study:
         """The study of one of the models."""
         perturbation = v.as_perturbation(self.perturb, subjects.inputs.frame)
-        model = subjects.models[name]
         study = Study(
-            model, subjects.inputs, perturbation, self.method,
-            property=prop, seed=seed, by_class=self.by_class or None,
+            subjects.models[name], subjects.inputs, perturbation, self.method,
+            property=subjects.property, seed=seed, by_class=self.by_class or None,
         )  # fmt: skip
         if not self.anytime:
             return study
@@ -170,7 +174,6 @@ def run_sampling(
     levels: o.LevelsOptions,
     requirement: o.RequirementOptions | o.DecisionRequirementOptions,
     running: o.BatchOptions,
-    clean: o.CleanOptions,
     caller: Caller,
     attack: AnyAttack | None = None,
 ) -> Result:
@@ -178,7 +181,7 @@ def run_sampling(
     wanted = o.required(requirement)
     levels.check()
     running.check()
-    demands = wanted != o.Required() or clean.clean_accuracy is not None
+    demands = wanted != o.Required() or running.clean_accuracy is not None
     if isinstance(request.method, PublishedDoubling) and (demands or levels.levels is not None):
         raise refused_value(
             "method",
@@ -195,12 +198,12 @@ def run_sampling(
                 "require (--require) and require_each (--require-each)"
             )
         result = _sweep(request, levels.levels, running.seed, caller, more)
-        return running.write(result, caller.command, levels.figure)
+        return running.finish(result, caller.command, levels.figure)
     study, source = request.study(running.seed, caller)
     wanted.check_classes(study)
-    clean.check(study.inputs)
+    running.check_clean(study.inputs)
     result = run_one(study, source, caller, **more)
-    return running.write(clean.require(result, **vars(wanted)), caller.command)
+    return running.finish(result, caller.command, **vars(wanted))
 
 
 def run_one(study: Study, source: Source | None, caller: Caller, **more: v.Given) -> Result:
@@ -237,12 +240,11 @@ def _sweep(
         for name, level in zip(names, rising, strict=True)
     }
     run = partial(sweep, study, levels)
-    return run_each(run, names, sources, caller, part="level", **more)
+    return run_each(run, sources, caller, part="level", **more)
 
 
 def run_each(
     run: Callable[..., Result],
-    names: list[str],
     sources: Mapping[str, Source | None],
     caller: Caller,
     *,
@@ -252,27 +254,28 @@ def run_each(
 ) -> Result:
     """Several studies one after the other, each announced, shown as one result.
 
-    `sources` are kept only where each study has one.
+    `sources`, one for each study, are kept only where all of them have one.
     """
-    place, known = 0, {name: source for name, source in sources.items() if source is not None}
+    place, number = 0, len(sources)
+    known = {name: source for name, source in sources.items() if source is not None}
 
     def announce(name: str) -> None:
         nonlocal place
         place += 1
-        if len(names) > 1:
-            caller.announce(f"{part} {name} ({place} of {len(names)})")
+        if number > 1:
+            caller.announce(f"{part} {name} ({place} of {number})")
 
     with caller.display(unit) as watch:
 
         def watch_part(now: Progress) -> None:
-            if len(names) > 1:
-                doing = f"{part} {place} of {len(names)}, {now.doing}"
-                now = replace(now, part=place, parts=len(names), doing=doing)
+            if number > 1:
+                doing = f"{part} {place} of {number}, {now.doing}"
+                now = replace(now, part=place, parts=number, doing=doing)
             watch(now)
 
         return run(
             on_progress=watch_part,
-            sources=known if len(known) == len(sources) else None,
+            sources=known if len(known) == number else None,
             on_start=announce,
             on_workers=caller.on_workers,
             **more,

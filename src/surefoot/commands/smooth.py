@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, option, refused_value
+from surefoot.records.options import option, refused_value
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -110,8 +110,6 @@ def smooth(
     *,
     measurement: SmoothOptions,
     requirement: CertifiedRequirementOptions,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
@@ -128,7 +126,7 @@ def smooth(
     method = measurement.method()
     wanted = _required(requirement, method.radii)
     running.check()
-    subjects = read_subjects({"": model}, data, inputs, running.seed)
+    subjects = read_subjects({"": model}, data, running, running.seed)
     loaded, chosen = subjects.models[""], subjects.inputs
     if chosen.labels is None and wanted != o.Required():
         raise InvalidArgument(
@@ -137,10 +135,10 @@ def smooth(
         )
     noise = measurement.noise(chosen, loaded)
     study = Study(loaded, chosen, noise, method, seed=running.seed)
-    clean.check(chosen)
-    source = subjects.source("", caller, "", study.property.kind)
+    running.check_clean(chosen)
+    source = replace(subjects, kept_if=study.property.kind).source("", caller, "")
     result = run_one(study, source, caller, **running.arguments())
-    return running.write(clean.require(result, **vars(wanted)), caller.command)
+    return running.finish(result, caller.command, **vars(wanted))
 
 
 def _required(given: CertifiedRequirementOptions, radii: tuple[float, ...]) -> o.Required:
@@ -159,4 +157,4 @@ def _grid_of(inputs: Inputs) -> float:
     """1/255 for values up to 1, else 1: those of 8-bit images; the study refuses other inputs."""
     from surefoot.perturb.grid import BYTES
 
-    return BYTES if inputs.holds_items or float(max(inputs.x.max(), -inputs.x.min())) <= 1 else 1.0
+    return BYTES if inputs.holds_items or float(max(inputs.largest, -inputs.least)) <= 1 else 1.0

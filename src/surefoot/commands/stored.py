@@ -252,10 +252,15 @@ def replay(
         "severity": repeated.severity,
         "kept": repeated.kept,
     }
+    how = f"severity {repeated.severity:.4g}: a trial fails at {repeated.limit:g} or above"
+    if study.property.kind in ("true", "same"):  # the severity is a difference of two scores
+        other, kind = repeated.severity, study.property.kind
+        label = "true label" if kind == "true" else "label of the clean input"
+        more = "more" if other >= 0 else "less"
+        how = f"the best other label scores {abs(other):.4g} {more} than the {label}"
     lines = [
         f"Input {subject}, trial {trial}: clean {fields['clean']}, perturbed "
-        f"{fields['perturbed']}: {'kept' if repeated.kept else 'failed'} "
-        f"(severity {repeated.severity:.4g}: a trial fails at {repeated.limit:g} or above)."
+        f"{fields['perturbed']}: {'kept' if repeated.kept else 'failed'} ({how})."
     ]
     words = item_change(repeated.clean, repeated.perturbed) if study.fitted.holds_items else None
     if words is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
-from surefoot.records.options import FileOptions, option, refused, refused_value, same_option
+from surefoot.records.options import option, refused, refused_value, same_option
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -45,7 +45,7 @@ class SuiteOptions:
     )
     confidence: v.Number = same_option(o.EstimateOptions, "confidence")
     require: v.Number | None = option(
-        None, "Require that the mean over all cells is at least this: 0.6.", common=True
+        None, "Require that the mean of all cells, not each, is at least this: 0.6.", common=True
     )
     property: str | object | None = option(
         None,
@@ -84,8 +84,6 @@ def suite(
     data: o.DataArgument,
     *,
     measurement: SuiteOptions,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
@@ -110,13 +108,12 @@ def suite(
         v.share("require", measurement.require)
     if isinstance(measurement.suite, str | Path) and str(measurement.suite).endswith(".toml"):
         read_suite(measurement.suite)
-    given = measurement.property
-    needs = None if given is None else v.as_property(given).needs
     beside = {} if measurement.baseline is None else {BASELINE: measurement.baseline}
-    subjects = read_subjects({"": model, **beside}, data, inputs, running.seed, needs)
-    clean.check(subjects.inputs)
+    subjects = read_subjects(
+        {"": model, **beside}, data, running, running.seed, measurement.property
+    )
+    running.check_clean(subjects.inputs)
     chosen = choose_suite(measurement.suite, subjects.inputs)
-    kept_if = v.property_for(given, subjects.inputs)
     plan = measurement.plan(getattr(subjects.inputs.x[0], "size", 0))
     cells = chosen.perturbations(subjects.inputs.frame)
     first = next(iter(cells.values()))
@@ -125,12 +122,12 @@ def suite(
     each = replace(plan, error=plan.error / 2) if beside else plan
     for name, one in subjects.models.items():
         whole = Study(
-            one, subjects.inputs, first, plan.method(1, 1), property=v.as_property(kept_if),
+            one, subjects.inputs, first, plan.method(1, 1), property=subjects.property,
             seed=running.seed,
         )  # fmt: skip
         own = cell_studies(whole, cells, each)
         studies |= {f"{name}{cell}": study for cell, study in own.items()}
-        source = subjects.source(name, caller, chosen.name, kept_if)
+        source = subjects.source(name, caller, chosen.name)
         for cell, text in chosen.texts.items():
             known = source if isinstance(text, str) else None
             sources[f"{name}{cell}"] = None if known is None else replace(known, perturb=text)
@@ -139,10 +136,9 @@ def suite(
     say = partial(_say_forecast, caller)
     run = partial(run_suite, studies, chosen.name, plan.error, on_forecast=say)
     quiet = replace(caller, announce=lambda _: None)  # the progress says which cell it is
-    result = run_each(run, list(studies), sources, quiet, part="cell", **running.arguments())
-    least = measurement.require
-    result = clean.require(result, None if least is None else v.share("require", least))
-    return running.write(result, caller.command, measurement.figure)
+    result = run_each(run, sources, quiet, part="cell", **running.arguments())
+    least = None if measurement.require is None else v.share("require", measurement.require)
+    return running.finish(result, caller.command, measurement.figure, least=least)
 
 
 def _budget_words(plan: CellPlan, measurement: SuiteOptions) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from surefoot.commands import options as o
 from surefoot.commands.methods import tail_method
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -25,8 +24,6 @@ def tail(
     measurement: o.TailOptions,
     levels: o.LevelsOptions,
     requirement: o.RequirementOptions,
-    clean: o.CleanOptions,
-    inputs: FileOptions,
     running: o.BatchOptions,
     caller: Caller,
 ) -> Result:
@@ -53,5 +50,5 @@ def tail(
             "confirm, so that it passes no requirement: leave out the requirement, or count "
             "(surefoot certify --kappa 1e-4)"
         )
-    request = SamplingRequest(model, data, perturb, inputs, measured, method)
-    return run_sampling(request, levels, requirement, running, clean, caller)
+    request = SamplingRequest(model, data, perturb, running, measured, method)
+    return run_sampling(request, levels, requirement, running, caller)

@@ -152,7 +152,7 @@ def run_tally(
     elif least is not None or least_of_each is not None:
         result = result.require(least, of_each_class=least_of_each)
     running = o.RunOptions(report=options.report, store=None)
-    return running.write(result, caller.command, options.figure)
+    return running.finish(result, caller.command, options.figure)
 
 
 def run_brackets(
@@ -187,7 +187,7 @@ def run_brackets(
     )
     if options.require is not None:
         result = result.require(v.as_number("require", options.require))
-    return running.write(result, caller.command, options.figure)
+    return running.finish(result, caller.command, options.figure)
 
 
 def _meaning(options: TallyOptions) -> Meaning:

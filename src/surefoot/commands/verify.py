@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,6 +20,7 @@ from surefoot.records.options import FileOptions, Option, option, option_name, r
 if TYPE_CHECKING:
     from surefoot.evidence.answers import EvidenceCheck
     from surefoot.evidence.statement import Evidence
+    from surefoot.recheck.rebuild_study import RerunRequest
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class RerunOptions:
 
     share: v.Number | None = _again(
         None,
-        "Part of the trials to run again, at least one (default: 0.01, and no fewer than notice "
-        "5 % altered with probability 95 %).",
+        "Part of the trials to run again, at least one, though it be fewer than without it "
+        "(default: 0.01, and no fewer than notice 5 % altered with probability 95 %).",
     )
     seed: int | None = _again(
         None, "Seed that draws the trials to run again (default: a fresh one).", least=0
@@ -139,80 +140,64 @@ def check_evidence(
     """
     from surefoot.evidence.check import read_and_check
 
-    check_rerun(model, data, rerun, inputs)
-    own_limit = time_limit if model is None else None  # else it is that of the trials run again
+    request = requested_rerun(model, data, rerun, inputs)
+    own_limit = time_limit if request is None else None  # else it is that of the trials run again
     check, evidence = read_and_check(path, key, time_limit=own_limit)
-    return run_again(check, evidence, model, data, time_limit, rerun, inputs, caller)
+    return run_again(check, evidence, request, time_limit, caller)
 
 
-def check_rerun(model: object, data: object, rerun: RerunOptions, inputs: FileOptions) -> None:
-    """Refuse what makes no sense before anything is read."""
-    if model is not None and data is not None:
-        _share(rerun)
-        return
-    if model is not None or data is not None:
-        one, other = ("model", "data") if data is None else ("data", "model")
-        raise refused(
-            one,
-            model if data is None else data,
-            f"needs {option_name(other)} too: trials are run again with both; "
-            "give both, or neither",
-        )
-    given = [name for name, value in vars(rerun).items() if value is not None]
-    plain = vars(FileOptions())
-    given += [name for name, value in vars(inputs).items() if value != plain[name]]
-    if given:
-        raise refused(
-            given[0],
-            None,
-            "is for running trials again: give model and data too "
-            "(--model model.onnx --data test.npz), or leave it out",
-        )
-
-
-def _share(rerun: RerunOptions) -> float | None:
-    if rerun.share is None:
+def requested_rerun(
+    model: v.AnyModel, data: v.AnyData, rerun: RerunOptions, inputs: FileOptions
+) -> RerunRequest | None:
+    """What is to be run again; None without model and data. What makes no sense is refused."""
+    given = {name: value for name, value in vars(rerun).items() if value is not None}
+    if model is None or data is None:
+        plain = vars(FileOptions())
+        names = [*given, *(name for name, value in vars(inputs).items() if value != plain[name])]
+        if model is not None or data is not None:
+            one, other = ("model", "data") if data is None else ("data", "model")
+            raise refused(
+                one,
+                model if data is None else data,
+                f"needs {option_name(other)} too: trials are run again with both; "
+                "give both, or neither",
+            )
+        if names:
+            raise refused(
+                names[0],
+                None,
+                "is for running trials again: give model and data too "
+                "(--model model.onnx --data test.npz), or leave it out",
+            )
         return None
-    share = v.as_number("share", rerun.share)
-    if not 0 < share <= 1:
-        raise refused(
-            "share",
-            rerun.share,
-            f"is the part of the trials to run again, above 0 and at most "
-            f"1, got {share:g}: try 0.01",
-        )
-    return share
+    if rerun.share is not None:
+        given["share"] = v.as_number("share", rerun.share)
+        if not 0 < given["share"] <= 1:
+            raise refused(
+                "share",
+                rerun.share,
+                f"is the part of the trials to run again, above 0 and at most "
+                f"1, got {given['share']:g}: try 0.01",
+            )
+    from surefoot.recheck.rebuild_study import RerunRequest
+
+    several = model.values() if isinstance(model, Mapping) else model
+    models = tuple(several) if isinstance(model, Mapping | list | tuple) else (model,)
+    return RerunRequest(models, data, files=inputs, **{"seed": secrets.randbelow(_SEEDS)} | given)
 
 
 def run_again(
     check: EvidenceCheck,
     evidence: Evidence | None,
-    model: v.AnyModel,
-    data: v.AnyData,
+    request: RerunRequest | None,
     time_limit: float | None,
-    rerun: RerunOptions,
-    inputs: FileOptions,
     caller: Caller,
 ) -> EvidenceCheck:
     """The check with model and data, where both are given."""
-    if model is None or evidence is None:
+    if request is None or evidence is None:
         return check
     from surefoot.recheck.check_with_model import check_with_model
-    from surefoot.recheck.rebuild_study import PROOFS, RerunRequest
 
-    several = model.values() if isinstance(model, Mapping) else model
     with caller.display("inputs") as watch:
-        request = RerunRequest(
-            tuple(several) if isinstance(model, Mapping | list | tuple) else (model,),
-            data,
-            secrets.randbelow(_SEEDS) if rerun.seed is None else rerun.seed,
-            inputs,
-            _share(rerun),
-            PROOFS if rerun.proofs is None else rerun.proofs,
-            rerun.perturb,
-            rerun.property,
-            time_limit,
-            watch,
-            caller.announce,
-        )
-        return check_with_model(check, evidence, request)
+        shown = replace(request, on_progress=watch, announce=caller.announce)
+        return check_with_model(check, evidence, replace(shown, time_limit=time_limit))

@@ -11,10 +11,23 @@ import ctypes
 import hashlib
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 _SOURCES = tuple(Path(__file__).with_name(name) for name in ("sampler.c", "noise.c", "watch.c"))
 BESIDE = Path(__file__).with_name("_compiled.so")
 """Where an installation puts it."""
+STEPS = ctypes.c_ssize_t * 3
+_PLACE, _LONG, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_float
+_ARGUMENTS: dict[str, list[Any]] = {
+    "add_uniform": [_PLACE, _PLACE, ctypes.c_char_p, *[_LONG] * 4, *[_REAL] * 4],
+    "read_ziggurat": [_PLACE, _PLACE],
+    "normals": [_PLACE, _LONG, *[_PLACE] * 3],
+    "sample": [
+        *[_PLACE] * 4, _LONG, _LONG, *[_WHOLE] * 4, _LONG, STEPS, STEPS, _WHOLE, *[_REAL] * 3,
+    ],
+    "blur": [*[_PLACE] * 8, _LONG, _LONG, *[_WHOLE] * 4, _LONG],
+}  # fmt: skip
+"""Of each function that computes, its arguments; none returns anything."""
 
 
 @lru_cache(maxsize=4)
@@ -28,4 +41,7 @@ def compiled_library(library: Path = BESIDE) -> ctypes.CDLL | None:
     code = b"".join(source.read_bytes() for source in _SOURCES)
     if compiled.digest() != int(hashlib.sha256(code).hexdigest()[:15], 16):
         return None
+    for name, arguments in _ARGUMENTS.items():
+        function = getattr(compiled, name)
+        function.restype, function.argtypes = None, arguments
     return compiled

@@ -23,15 +23,7 @@ from surefoot.population.comparison import (
     ranks,
 )
 from surefoot.population.requirement import sound
-from surefoot.records.record import (
-    Comparison,
-    Member,
-    Radii,
-    Record,
-    Samples,
-    models_under,
-    under,
-)
+from surefoot.records.record import Comparison, Member, Radii, Record, Samples, models_under, under
 from surefoot.records.spec import BracketFileSpec, ComparisonSpec
 from surefoot.statistics.agreement import agreement
 from surefoot.statistics.bounds import shares

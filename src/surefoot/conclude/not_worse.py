@@ -18,8 +18,8 @@ from surefoot.core.assumptions import Assumed, Together, jointly
 from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Scope, Verdict
 from surefoot.core.reasons import Reason, Why
 from surefoot.errors import InvalidArgument
-from surefoot.population import not_worse, not_worse_of_samples
-from surefoot.records.record import Curves, Radii, Record, Samples
+from surefoot.population import Population, not_worse, not_worse_of_samples
+from surefoot.records.record import Curves, EarlierModel, Radii, Record, Samples, results_of
 from surefoot.report.clauses import quantity_of
 
 
@@ -43,7 +43,7 @@ def not_worse_claim(
     return _claim(parts, name, margin, decided, over.continues)
 
 
-def _population_at(parts: Mapping[str, Record], error: float) -> Any:  # noqa: ANN401  any population
+def _population_at(parts: Mapping[str, Record], error: float) -> Population:
     first = next(iter(parts.values()))
     return replace(scope.population_of(first), error=error)
 
@@ -167,9 +167,9 @@ def _check_inputs(parts: Mapping[str, Record], *, same_inputs: bool) -> None:
 
 
 def _curve(record: Record) -> results.Curve:
-    curves: Any = record.details
-    whole: results.Curve = curves.curve
-    return whole
+    if not isinstance(record.details, Curves):
+        raise TypeError(f"run {record.digest[:12]} is no curve")
+    return record.details.curve
 
 
 def curve_claims(record: Record) -> list[kinds.CurveSet | kinds.CurvePopulation]:
@@ -199,10 +199,7 @@ def radius_not_worse(parts: Mapping[str, Record], margin: float) -> Claim:
     when it is clean has the radius 0.
     """
     record, earlier = parts.values()
-    mine, theirs = (
-        [row.result for row in one.inputs if isinstance(row.result, results.Bracket)]
-        for one in (record, earlier)
-    )
+    mine, theirs = (results_of(one.inputs, results.Bracket) for one in (record, earlier))
     rests_on = dict.fromkeys(a for b in (*mine, *theirs) for a in b.guarantee.assumptions)
     footing = results.Footing.CONDITIONAL if rests_on else results.Footing.SOUND
     promise = results.Guarantee(footing, 0.0, tuple(rests_on))
@@ -241,13 +238,7 @@ _CURVE_OPTIONS = ("low", "high", "thresholds", "scope", "measure", "fixed_draws"
 
 
 def not_worse_than(
-    record: Record,
-    earlier: Record,
-    *,
-    names: tuple[str, str],
-    margin: float,
-    error: float,
-    accepted: bool = False,
+    record: Record, earlier: Record, of: EarlierModel, *, accepted: bool = False
 ) -> tuple[Claim, ...]:
     """The verdict on a model against an earlier one; on a curve, one for each threshold.
 
@@ -255,24 +246,25 @@ def not_worse_than(
     width and the error of the method were, so the differences input by input are a sample of
     differences of the population. With the same seed both met the same perturbations, which makes
     the interval shorter; with another it holds as well. Where one run has all inputs of the other,
-    those are compared; where each has its own, what is said of the population is. `names` are how
-    the claim calls the two (`different_names`). `accepted`: a PASS counts, however implausible the
+    those are compared; where each has its own, what is said of the population is. `of` says how the
+    claim calls the two (`different_names`). `accepted`: a PASS counts, however implausible the
     answers to clean inputs are.
     """
-    mine, theirs = names
+    mine, theirs = of.names
     _check_same_question(record, earlier, theirs)
     parts = {mine: record, theirs: earlier}
     if isinstance(record.details, Curves):
-        claims = curve_not_worse(parts, margin, error, same_inputs=_same_inputs(record, earlier))
+        same = _same_inputs(record, earlier)
+        claims = curve_not_worse(parts, of.margin, of.error, same_inputs=same)
     elif isinstance(record.details, Radii):
         if not _same_inputs(record, earlier):
             raise InvalidArgument(
                 f"{theirs} was measured on other inputs, and radii are compared on the same ones: "
                 "measure the earlier model again on these (previous-model)"
             )
-        claims = (radius_not_worse(parts, margin),)
+        claims = (radius_not_worse(parts, of.margin),)
     else:
-        claims = (_at_one_level(parts, margin, error),)
+        claims = (_at_one_level(parts, of.margin, of.error),)
     claims = scope.without_doubtful(claims, (record, earlier))
     claims = claims if accepted else scope.plausible(claims, parts)
     return scope.as_in_records(claims, (record, earlier))

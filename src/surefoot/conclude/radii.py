@@ -36,6 +36,7 @@ from surefoot.records.record import (
     Radii,
     Record,
     RecordBody,
+    results_of,
 )
 from surefoot.region.attack_method import BROKEN, AttackOutcome
 from surefoot.statistics.bounds import shares
@@ -155,7 +156,7 @@ def at_radii(parts: Mapping[str, Record], radii: Sequence[float]) -> tuple[Claim
 
 
 def _at_radius(record: Record, radius: float, radii: int) -> list[Claim]:
-    local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
+    local = results_of(record.inputs, Bracket)
     if not local:
         raise InvalidArgument(
             "robust accuracy at a radius needs critical radii: use sf.methods.CriticalLevel"
@@ -209,7 +210,7 @@ def mean_claims(
     `quantile` is the claim beside which they stand: they have its scope, error and assumptions.
     `ceiling` is the radius beyond which none is counted; without one a mean has no interval.
     """
-    local: list[Any] = [row.result for row in rows]
+    local = results_of(rows, Bracket)
     means = mean_radii(local)
     some = 0 < means.counterexamples < means.inputs
     these = kinds.MeanRadius(
@@ -308,8 +309,7 @@ def conclude_attack(
     facts: StudyFacts, rows: tuple[InputRow, ...], attack: AttackSummary
 ) -> RecordBody:
     """What follows from one search an input, without a model."""
-    local = [row.result for row in rows if isinstance(row.result, Bracket)]
-
+    local = results_of(rows, Bracket)
     outcomes = Counter(one.reason for one in local)
     n, broken = len(local), sum(outcomes[outcome] for outcome in BROKEN)
     summary = replace(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from surefoot.conclude.comparison import MODELS, PERTURBED
 from surefoot.conclude.not_worse import curve_claims, not_worse_claim
@@ -175,7 +174,7 @@ def _of_samples(record: records.Record, required: records.Requirements) -> tuple
                 "(--require 0.95), or estimate each input (--each) for requirements of classes"
             )
         return (of_precision(record, required.least),)
-    over: Any = population_of(record)
+    over = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
     local = sampled_of(record.inputs)
     claims: list[kinds.Claim] = []
@@ -258,7 +257,7 @@ def _of_radii(
     if not 0 < least < math.inf:
         raise InvalidArgument(f"a required radius is a number above 0, got {least:g}: try 8/255")
     model = claim_of_ranks(record)
-    local = [row.result for row in record.inputs if isinstance(row.result, Bracket)]
+    local = records.results_of(record.inputs, Bracket)
     claim = replace(model, value=None, interval=None).saying(names=(name,) * bool(name))
     if any(b.contradicted for b in local):
         return claim.answered(least, kinds.Verdict.UNDECIDED, Why.POINT_FAILED.of())

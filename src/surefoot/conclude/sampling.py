@@ -1,10 +1,11 @@
-"""The claims of a study that samples: about these inputs, each class and the population."""
+"""The claims of a study that samples: of each input by itself, or of a mean to a precision."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,26 +32,19 @@ from surefoot.conclude.scope import (
 from surefoot.core import claims as kinds
 from surefoot.core import results
 from surefoot.core.assumptions import Assumed, Jointly, Together, jointly
-from surefoot.core.claims import (
-    About,
-    Claim,
-    Continues,
-    Height,
-    Randomness,
-    Said,
-    Sampling,
-    Scope,
-    Verdict,
-)
+from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Sampling, Scope, Verdict
+from surefoot.core.counts import Counts
 from surefoot.core.reasons import Reason, Why
 from surefoot.population.groups import averages
 from surefoot.population.mean import Mean, weakest
+from surefoot.population.precision import PrecisionResult
 from surefoot.population.requirement import Population, assumptions_within, sound, without_plan
 from surefoot.population.share import every_input_at_most, fragile_at_least
 from surefoot.records.input_table import groups_of
 from surefoot.records.record import ClassRow, CleanLoss, Example, InputRow, RecordBody, Samples
 from surefoot.statistics.bounds import shares
 from surefoot.statistics.contrasts import MOST_GROUPS, contrasts, differing
+from surefoot.statistics.intervals import betting_trials
 from surefoot.statistics.kappa import PublishedDoubling
 
 
@@ -67,38 +61,33 @@ def verdict_of(decided: results.Decision | results.Undecided) -> tuple[Verdict, 
 
 @dataclass(frozen=True)
 class Common:
-    """What all claims of one study share."""
+    """What all claims of one study share: what is known of it, and the results of its inputs."""
 
-    random: Randomness
-    inputs: int
-    sampling: Sampling
-    trials: int
-    groups: int = 0
-    kept: Height | None = None
-    confident: float | None = None
+    facts: StudyFacts
+    rows: Sequence[InputRow]
+
+    @cached_property
+    def trials(self) -> int:
+        """Of all inputs together."""
+        return trials_of(self.rows)
 
     @property
     def population(self) -> Scope:
         """The population that the inputs stand for."""
-        return Scope(About.POPULATION, self.inputs, sampling=self.sampling, groups=self.groups)
+        groups, sampling = len(groups_of(self.rows)), self.facts.sampling
+        return Scope(About.POPULATION, len(self.rows), sampling=sampling, groups=groups)
 
     def these(self, guarantee: results.Guarantee, continues: Continues = Continues.ONCE) -> Said:
         """What is said of these inputs."""
-        return self.of(Scope(About.THESE, self.inputs), guarantee, continues)
+        return self.of(Scope(About.THESE, len(self.rows)), guarantee, continues)
 
     def of(
         self, scope: Scope, guarantee: results.Guarantee, continues: Continues = Continues.ONCE
     ) -> Said:
         """What is said of this scope."""
-        said = Said(scope, self.random, guarantee, continues, self.trials)
-        return replace(said, kept=self.kept, confident=self.confident)
-
-
-def common_of(facts: StudyFacts, rows: Sequence[InputRow]) -> Common:
-    """What all claims of this study share."""
-    groups = len(groups_of(rows))
-    trials, failing = trials_of(rows), (kept_as(facts.spec), confident_from(facts.spec))
-    return Common(facts.randomness, len(rows), facts.sampling, trials, groups, *failing)
+        said = Said(scope, self.facts.randomness, guarantee, continues, self.trials)
+        spec = self.facts.spec
+        return replace(said, kept=kept_as(spec), confident=confident_from(spec))
 
 
 def conclude_samples(
@@ -166,10 +155,10 @@ def _values(rows: Sequence[InputRow]) -> NDArray[np.float64]:
 
 def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> tuple[Claim, ...]:
     """The headline first; no verdict, which only a requirement gets."""
-    common, over = common_of(facts, rows), facts.aggregate
+    common, over = Common(facts, rows), facts.aggregate
     kappa = getattr(facts.method, "kappa", None)
     if isinstance(facts.method, PublishedDoubling):
-        claims = [_declared(common, rows, facts.method)]
+        claims = [_declared(common, facts.method)]
     elif kappa is not None:
         # the error pays for how many inputs were looked at, once: added ones would cost again
         local = right_results(rows)
@@ -194,9 +183,7 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
             claims.append(kinds.Tail(said, value=tail.failure, fitted=tail.fitted))
     own_scales = facts.scales_from_inputs
     continues = Continues.ONCE if own_scales else over.continues
-    of_population: list[Claim] = [
-        *about_populations(facts, common, rows, details, continues, over.error),
-    ]
+    of_population = about_populations(common, details, continues, over.error)
     if isinstance(over, Mean) and facts.spec.means_accuracy and not of_population[0].is_open:
         said = replace(of_population[0].said, continues=Continues.ONCE)
         of_population[1:1] = drop_claims(facts.spec, rows, said, over, of_population[0].value)
@@ -206,15 +193,15 @@ def claims_of(facts: StudyFacts, rows: Sequence[InputRow], details: Samples) -> 
         said, clean = common.these(limit.guarantee), wrong_when_clean(rows)
         claims.append(kinds.AllKappa(said, kappa=limit.value, interval=limit.interval, clean=clean))
     if kappa is None:
-        claims += _about_weakest(common, rows, over.error)
+        claims += _about_weakest(common, over.error)
     if details.contrasts:
         claims.append(_about_classes(common, details, over.error))
     return tuple(claims)
 
 
-def _declared(common: Common, rows: Sequence[InputRow], method: PublishedDoubling) -> Claim:
+def _declared(common: Common, method: PublishedDoubling) -> Claim:
     """What the published rule declares, and how often it is wrong."""
-    whys = [r.reason.why for r in right_results(rows) if isinstance(r.reason, Reason)]
+    whys = [r.reason.why for r in right_results(common.rows) if isinstance(r.reason, Reason)]
     return kinds.PublishedKappa(
         common.these(results.NO_GUARANTEE),
         kappa=method.kappa,
@@ -222,27 +209,22 @@ def _declared(common: Common, rows: Sequence[InputRow], method: PublishedDoublin
         fragile=whys.count(Why.DECLARED_FRAGILE),
         stated=method.error,
         measured=method.measured_error,
-        clean=wrong_when_clean(rows),
+        clean=wrong_when_clean(common.rows),
     )
 
 
 def about_populations(
-    facts: StudyFacts,
-    common: Common,
-    rows: Sequence[InputRow],
-    details: Samples,
-    continues: Continues,
-    error: float,
+    common: Common, details: Samples, continues: Continues, error: float
 ) -> list[Claim]:
     """The mean, or the share that fails at most so often: of the population and of each class."""
     together = None
     if details.classes:
         together = Jointly(Together.CLASSES_AND_INPUTS, len(details.classes))
-    claims = [_about_population(facts, common, common.population, details.whole, rows)]
-    members = by_class(rows).values() if details.classes else ()
+    claims = [_about_population(common, common.population, details.whole, common.rows)]
+    members = by_class(common.rows).values() if details.classes else ()
     for row, own in zip(details.classes, members, strict=True):
-        scope = Scope(About.CLASS, row.inputs, row.name, common.sampling, row.groups)
-        claims.append(_about_population(facts, common, scope, row.result, own))
+        scope = Scope(About.CLASS, row.inputs, row.name, common.facts.sampling, row.groups)
+        claims.append(_about_population(common, scope, row.result, own))
     first, *rest = (
         claim.saying(guarantee=replace(claim.guarantee, error=error, jointly=together))
         if not claim.is_open
@@ -256,16 +238,17 @@ def about_populations(
 
 
 def _about_population(
-    facts: StudyFacts, common: Common, scope: Scope, whole: results.Whole, rows: Sequence[InputRow]
+    common: Common, scope: Scope, whole: results.Whole, rows: Sequence[InputRow]
 ) -> Claim:
-    plain, kappa = sound(whole), getattr(facts.method, "kappa", None)
+    facts, plain = common.facts, sound(whole)
+    kappa = getattr(facts.method, "kappa", None)
     value = around = None
     if isinstance(plain, results.Undecided):
         said = replace(common.of(scope, results.NO_GUARANTEE), reason=plain.because)
     else:
         sampled = plain.guarantee.assumptions
         if scope.of is About.CLASS:
-            sampled = assumptions_within(common.sampling)
+            sampled = assumptions_within(facts.sampling)
         said = common.of(scope, replace(plain.guarantee, assumptions=sampled))
         value, around = plain.value, plain.interval
     if kappa is None:
@@ -282,8 +265,9 @@ def given_scales(claim: Claim) -> Claim:
     )
 
 
-def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> list[Claim]:
+def _about_weakest(common: Common, error: float) -> list[Claim]:
     """The input that fails most often, the choice paid for; nothing where none is shown to fail."""
+    rows = common.rows
     local: list[Any] = [row.result for row in rows]
     worst = weakest(local, error)
     if worst is None or worst[1].high == 1:
@@ -300,7 +284,7 @@ def _about_weakest(common: Common, rows: Sequence[InputRow], error: float) -> li
 
 def _about_classes(common: Common, details: Samples, error: float) -> Claim:
     alike, pairs = Assumed.EXCHANGEABLE, len(details.contrasts)
-    alike = Assumed.EXCHANGEABLE_GROUPS if common.groups else alike
+    alike = Assumed.EXCHANGEABLE_GROUPS if common.population.groups else alike
     together = jointly(Together.PAIRS, pairs)
     said = common.of(common.population, results.Guarantee.given(error, (alike,), together))
     differ = len(differing(details.contrasts, error))
@@ -359,3 +343,148 @@ def with_few_histograms(rows: Sequence[InputRow]) -> tuple[InputRow, ...]:
             bare = tuple(replace(fit, scores=None) for fit in row.result.fits)
             few[i] = replace(row, result=replace(row.result, fits=bare)) if bare else row
     return tuple(few)
+
+
+# A mean to a stated precision: one procedure allocates the trials of all inputs.
+
+
+def mean_procedure(facts: StudyFacts) -> Any:  # noqa: ANN401  a method for all inputs together
+    """The method with what it learns from the study."""
+    known: dict[str, Any] = {
+        "size": facts.spec.inputs.number,
+        "level": facts.level,
+        "fresh": facts.randomness is not Randomness.NOTHING,
+    }
+    own = {"seed": facts.spec.seed, "sampling": facts.sampling, "by_class": facts.class_by_class}
+    known |= {name: value for name, value in own.items() if hasattr(facts.method, name)}
+    return replace(facts.method, **known)
+
+
+def results_of_inputs(
+    facts: StudyFacts, result: PrecisionResult, order: Sequence[int]
+) -> dict[int, results.InputResult]:
+    """What the trials of each input that had some say by themselves, by its place.
+
+    The method took the inputs in this order.
+    """
+    settled = facts.randomness is Randomness.NOTHING
+    known, error = _by_place(result.counts, order), facts.method.error
+    said = {own: _local(own, error, settled=settled) for own in set(known.values())}
+    return {i: said[own] for i, own in known.items()}
+
+
+def _by_place(counts: Mapping[int, Counts], order: Sequence[int]) -> dict[int, Counts]:
+    """Counts by the places of the inputs, in rising order, and not by that of the method."""
+    return dict(sorted((order[i], own) for i, own in counts.items()))
+
+
+def conclude_mean(
+    facts: StudyFacts,
+    rows: Sequence[InputRow],
+    result: PrecisionResult,
+    order: Sequence[int],
+    examples: tuple[Example, ...] = (),
+    clean_loss: CleanLoss | None = None,
+) -> RecordBody:
+    """What follows for all of them; `rows` are the inputs with their own results.
+
+    The mean to a precision comes first, with the reason where it is not narrow enough.
+    """
+    first = _by_place(result.first, order)
+    over = Mean(facts.method.error, facts.sampling, inputs=facts.spec.inputs.digest)
+    studied, whole = _means(facts, over, result, first)
+    classes: tuple[ClassRow, ...] = ()
+    if facts.class_by_class:  # from the first trial of every input, whatever the later ones said
+        once = _first_trials(rows, first, over.error)
+        classes = conclude_classes(over, once, *classes_with_claims(facts, once))[1]
+    details = Samples(
+        whole, studied, classes, (), examples, clean_loss=clean_loss,
+        part=result.part, bounds=result.bounds, once=result.once,
+    )  # fmt: skip
+    common, claims = Common(facts, rows), list[Claim]()
+    if studied is not None:
+        continues = Continues.ONCE if result.bounds is None else Continues.ANYTIME
+        said = common.these(studied.guarantee, continues)
+        known = studied.value if common.trials else None
+        claims.append(claim_of_mean(facts.spec, rows, said, known, studied.interval))
+    if isinstance(whole, results.Estimate):
+        scope = Scope(About.POPULATION, len(rows), sampling=facts.sampling)
+        said = common.of(scope, whole.guarantee)
+        whole_claim: Claim = claim_of_mean(facts.spec, rows, said, whole.value, whole.interval)
+        of_classes: list[Claim] = []
+        if classes:
+            each = about_populations(common, details, Continues.ONCE, over.error)
+            whole_claim, *of_classes = each
+        of_population = [whole_claim]
+        # where inputs were taken until the mean was known, their number depends on the trials
+        if facts.spec.means_accuracy and len(first) == len(rows):
+            once = _first_trials(rows, first, over.error)
+            of_population += drop_claims(facts.spec, once, said, over, whole.value)
+        of_population += of_classes
+        if facts.scales_from_inputs:
+            of_population = list(map(given_scales, of_population))
+        these, claims = claims, of_population + claims
+        if facts.method.about is not About.POPULATION:
+            claims = these + of_population
+    claims[0] = claims[0].saying(reason=result.note)
+    return RecordBody(rows, details, tuple(claims), result.failure.trials)
+
+
+def _first_trials(
+    rows: Sequence[InputRow], first: Mapping[int, Counts], error: float
+) -> list[InputRow]:
+    seen = zip(rows, first.values(), strict=True)
+    return [replace(row, result=_once(c, error)) for row, c in seen]
+
+
+def _local(counts: Counts, error: float, *, settled: bool) -> results.InputResult:
+    """What the trials of one input say, whatever made them stop."""
+    around = _around(counts.kept, counts.trials, error)
+    guarantee = results.Guarantee.sound(error)
+    if settled:
+        around, guarantee = results.Interval(counts.rate, counts.rate), results.Guarantee.sound()
+    return results.Estimate(counts.rate, around, guarantee, counts.trials)
+
+
+@lru_cache(maxsize=4096)
+def _around(kept: int, trials: int, error: float) -> results.Interval:
+    return betting_trials(np.array([kept]), np.array([trials]), error)
+
+
+def _means(
+    facts: StudyFacts, over: Mean, result: PrecisionResult, first: Mapping[int, Counts]
+) -> tuple[results.Estimate | None, results.Estimate | results.Undecided]:
+    """Being kept, for these inputs and for the population.
+
+    Where the mean is of these inputs, the population's comes from the first trial of each input,
+    whose number was fixed beforehand. Where the population was, nothing is said of these inputs,
+    unless it is exact: how many more trials they had depends on what the first ones said, so that
+    only the first could be counted, and a reader would have two estimates of one run.
+    """
+    failure = result.failure
+    kept = replace(failure, value=1 - failure.value, interval=failure_interval(failure.interval))
+    complete = len(first) == facts.spec.inputs.number
+    if facts.method.about is About.POPULATION:
+        if not complete or facts.randomness is not Randomness.NOTHING:
+            return None, kept
+        exact = float(np.mean([c.rate for c in first.values()]))
+        known = results.Guarantee.sound()
+        return results.Estimate(exact, results.Interval(exact, exact), known, len(first)), kept
+    if hasattr(facts.method, "cells"):  # a suite is about these inputs, or about their population
+        return kept, results.Undecided(Why.CELL_OF_THESE.of())
+    once = [_once(c, over.error) for c in first.values()]
+    counted_once = complete and facts.sampling is not Sampling.GROUPED
+    if not once or not (counted_once or facts.sampling is Sampling.INDEPENDENT):
+        return kept, results.Undecided(Why.FEW_TRIED.of())
+    whole = over.conclude(once, over.error)
+    if isinstance(whole, results.Estimate):
+        around = whole.interval
+        whole = replace(whole, value=min(max(kept.value, around.low), around.high))
+    return kept, whole
+
+
+def _once(first: Counts, error: float) -> results.Estimate:
+    """What the first trial of an input says."""
+    return results.Estimate(
+        first.rate, results.UNIT, results.Guarantee.sound(error), 1, first.rate, 1
+    )

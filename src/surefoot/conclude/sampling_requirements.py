@@ -47,7 +47,7 @@ from surefoot.population import Population, requirement_of_each, robust_of_these
 from surefoot.population.precision import design_fits
 from surefoot.population.requirement import more_inputs
 from surefoot.records.input_table import tried_rows
-from surefoot.records.record import InputRow, OfClasses, Record, Samples
+from surefoot.records.record import InputRow, OfClasses, Record, Samples, results_of
 from surefoot.records.spec import InputsSpec, StudySpec
 from surefoot.statistics.bounds import two_sided
 from surefoot.statistics.counted import Sides, Tested, rung
@@ -146,7 +146,7 @@ def _some(names: Sequence[str], comma: str) -> str:
     return comma.join(names[:_LISTED]) + f"{comma}…" * (len(names) > _LISTED)
 
 
-def _class_of(key: object, names: Mapping[int, str]) -> str:
+def _class_of(key: str | int, names: Mapping[int, str]) -> str:
     text = str(key).strip()
     if text in names.values():
         return text
@@ -283,8 +283,7 @@ def kept_at(record: Record, error: float) -> Interval:
     samples, twice = record.details, two_sided(error)
     if isinstance(samples, Samples) and samples.bounds is not None:
         return failure_interval(samples.bounds.interval(twice))
-    rows = tried_rows(record.inputs)
-    known = [row.result for row in rows if isinstance(row.result, Estimate)]
+    known = results_of(tried_rows(record.inputs), Estimate)
     if isinstance(samples, Samples) and samples.once is not None:
         rates = np.array([one.value for one in known])
         unequal = record.claims[0].about.sampling is not Sampling.INDEPENDENT
@@ -330,9 +329,8 @@ def _least_trials(record: Record, most: float) -> float:
     Were a little more than that to fail, of every input, then fewer trials would all be kept too
     often. 0 where trials failed already more often than that: a FAIL may take few more.
     """
-    claim, results = record.claims[0], [row.result for row in tried_rows(record.inputs)]
-    failed = any(isinstance(one, Estimate) and one.value < 1 for one in results)
-    error = claim.guarantee.error
+    known, error = results_of(tried_rows(record.inputs), Estimate), record.claims[0].guarantee.error
+    failed = any(one.value < 1 for one in known)
     if error == 0 or (failed and _failing(record) > most):
         return 0.0
     return math.inf if most == 0 else math.ceil(math.log(error) / math.log1p(-most))

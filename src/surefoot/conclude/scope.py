@@ -217,7 +217,7 @@ def identical_pairs(parts: Mapping[str, Record]) -> set[frozenset[str]]:
     Only an exported file can show that: equal digests of two functions, and equal results on the
     perturbations drawn, do not show that they agree on all others.
     """
-    same = dict[str, Any]()
+    same = {}
     for name, record in parts.items():
         s = record.study
         answers = [(row.id, row.predicted, row.result) for row in rows_by_id(record)]

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.catalogue.registry import perturbation_of
-from surefoot.conclude.accuracy import kept_as
 from surefoot.conclude.facts import StudyFacts, method_of
-from surefoot.conclude.sampling import verdict_of
+from surefoot.conclude.sampling import Common, verdict_of
 from surefoot.conclude.scope import groups_in, in_scope, population_of, sampled_of, trials_of
 from surefoot.core import results
 from surefoot.core.assumptions import Together, jointly
@@ -107,19 +106,15 @@ def decided_at(test: RadiusTest, rows: Sequence[InputRow], radius: float) -> lis
 
 def _claims(facts: StudyFacts, rows: Sequence[InputRow], details: Certificates) -> list[Claim]:
     """Of these inputs at each radius, of the population at each, and the mean radius."""
-    n, error = len(rows), facts.aggregate.error
-    groups = len({row.group for row in rows if row.group})
+    n, error, every = len(rows), facts.aggregate.error, Common(facts, rows)
     together = jointly(Together.RADII, len(details.rows))
-    these, promise = Scope(About.THESE, n), results.Guarantee.sound(error, together)
-    common = Said(these, Randomness.FRESH, promise, Continues.ONCE, trials_of(rows))
-    common = replace(common, kept=kept_as(facts.spec))
-    population = Scope(About.POPULATION, n, sampling=facts.sampling, groups=groups)
+    common = every.these(results.Guarantee.sound(error, together))
     of_these, of_population = list[Claim](), list[Claim]()
     for row in details.rows:
         known: Any = {"radius": row.radius, "noise": details.noise, "shown": row.shown}
         around = results.Interval(row.least / n, 1.0)
         of_these.append(CertifiedAccuracy(common, **known, value=row.shown / n, interval=around))
-        said = replace(common, about=population)
+        said = replace(common, about=every.population)
         if isinstance(row.whole, results.Undecided):
             # nothing is certified, which says nothing of others
             known |= {"interval": results.UNIT}
@@ -183,7 +178,7 @@ def require_certified(record: Record, required: Requirements) -> tuple[Claim, ..
             "least=0.6 (--require 0.6) or of_these=0.6 (--require-these 0.6)"
         )
     test, radius = radius_test(spec, method_of(spec)), details.rows[0].radius
-    over: Any = population_of(record)
+    over = population_of(record)
     over = replace(over, error=shares(over.error, required.number))
     decided = decided_at(test, record.inputs, radius)
     known = [c for c in record.claims if isinstance(c, CertifiedAccuracy) and c.radius == radius]

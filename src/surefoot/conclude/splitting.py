@@ -15,7 +15,7 @@ from surefoot.core.claims import About, Claim, Continues, Randomness, Said, Scop
 from surefoot.core.procedure import Joint
 from surefoot.core.reasons import Why
 from surefoot.core.results import NO_GUARANTEE, Estimate, Guarantee, RareFailure, Undecided
-from surefoot.records.record import Example, InputRow, RareFailures, RecordBody
+from surefoot.records.record import Example, InputRow, RareFailures, RecordBody, results_of
 from surefoot.records.spec import StudySpec
 from surefoot.statistics.splitting import SharedAscent, mean_failure
 
@@ -81,7 +81,7 @@ def _of_mean(rows: Sequence[InputRow], error: float) -> Claim:
     """Over these inputs; open where one of them is, since that one may fail most often."""
     scope = Scope(About.THESE, len(rows))
     said = Said(scope, Randomness.FRESH, NO_GUARANTEE, Continues.ONCE, trials_of(rows))
-    known = [row.result for row in rows if isinstance(row.result, RareFailure)]
+    known = results_of(rows, RareFailure)
     if len(known) < len(rows):
         row = next(row for row in rows if not isinstance(row.result, RareFailure))
         why = row.result.because if isinstance(row.result, Undecided) else None

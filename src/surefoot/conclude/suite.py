@@ -27,6 +27,7 @@ from surefoot.records.record import (
     Member,
     Record,
     Samples,
+    results_of,
     row_and_column,
 )
 from surefoot.report.clauses import curve_quantity
@@ -277,7 +278,7 @@ def _variance_within(records: Mapping[str, Record], cells: Sequence[Cell]) -> fl
     for (name, record), cell in zip(records.items(), cells, strict=True):
         if cell.exact:
             continue
-        results = [row.result for row in rows_by_id(record) if isinstance(row.result, Estimate)]
+        results = results_of(rows_by_id(record), Estimate)
         kept, number = np.array([one.value for one in results]), results[0].trials
         row, mean = row_and_column(name)[0], float(kept.mean())
         if number > 1:
@@ -302,8 +303,7 @@ def _cells(records: Mapping[str, Record]) -> list[Cell]:
         if isinstance(record.details, Samples):
             part = record.details.part
         if record.study.method.number("passes") is not None:
-            known = tried_rows(record.inputs)
-            results = [row.result for row in known if isinstance(row.result, Estimate)]
+            results = results_of(tried_rows(record.inputs), Estimate)
             kept_trials = sum(round(one.value * one.trials) for one in results)
             part = Counts(sum(one.trials for one in results), kept_trials)
         cells.append(Cell(failure, part, kept.guarantee.error == 0 and failure.width == 0))

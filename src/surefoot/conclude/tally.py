@@ -37,6 +37,7 @@ from surefoot.records.record import (
     Record,
     Source,
     Tally,
+    results_of,
 )
 from surefoot.records.spec import ComparisonSpec, OutcomeFileSpec
 from surefoot.statistics.bounds import shares
@@ -105,19 +106,19 @@ def _claims(over: Mean, rows: Sequence[InputRow], details: Tally) -> tuple[Claim
     together = None
     if details.classes:
         together = Jointly(Together.CLASSES_AND_CASES, len(details.classes))
-    scope, these = population_scope(over, rows), Scope(About.THESE, len(rows))
-    counted = Said(these, Randomness.NOTHING, COUNTED, Continues.ONCE, details.trials)
-    rates = [1 - row.result.value for row in rows if isinstance(row.result, results.Estimate)]
+    counted = Said(
+        Scope(About.THESE, len(rows)), Randomness.NOTHING, COUNTED, Continues.ONCE, details.trials
+    )
+    rates = [1 - one.value for one in results_of(rows, results.Estimate)]
     claims = [
-        population_claim(over, scope, rows, details.whole, together),
+        population_claim(over, rows, details.whole, together),
         kinds.CasesFailed(
             counted, counted=outcomes_of(rows), failed=details.failed, rate=sum(rates) / len(rates)
         ),
     ]
     members = by_class(rows) if details.classes else {}
     for row, own in zip(details.classes, members.values(), strict=True):
-        scope = Scope(About.CLASS, row.inputs, row.name, over.sampling, row.groups)
-        claims.append(population_claim(over, scope, own, row.result, together))
+        claims.append(population_claim(over, own, row.result, together, row.name))
     return tuple(claims)
 
 
@@ -145,20 +146,16 @@ def _spec(record: Record) -> OutcomeFileSpec:
     return record.spec
 
 
-def population_scope(over: Mean, rows: Sequence[InputRow]) -> Scope:
-    """The population that these cases stand for."""
-    groups = groups_in(sampled_of(rows))
-    return Scope(About.POPULATION, len(rows), sampling=over.sampling, groups=groups)
-
-
 def population_claim(
     over: Mean,
-    scope: Scope,
     rows: Sequence[InputRow],
     whole: results.Whole,
     together: Jointly | None,
+    name: str = "",
 ) -> kinds.CaseFailure:
-    """How often such cases fail, or the reason why there is no number."""
+    """How often such cases fail, of a class where it is named; or why there is no number."""
+    of, groups = About.CLASS if name else About.POPULATION, groups_in(sampled_of(rows))
+    scope = Scope(of, len(rows), name, over.sampling, groups)
     trials, counted = sum(row.result.trials for row in rows), outcomes_of(rows)
     said = Said(scope, Randomness.NOTHING, results.NO_GUARANTEE, Continues.ONCE, trials)
     if isinstance(whole, results.Undecided):
@@ -269,9 +266,7 @@ def compare_tallies(
     every = [row for own in rows.values() for row in own]
     assumed = tuple(dict.fromkeys(a for own in rows.values() for a in assumptions(own)))
     own_claims = [
-        population_claim(
-            over, population_scope(over, rows[m.name]), rows[m.name], m.whole, together
-        ).saying(names=(m.name,))
+        population_claim(over, rows[m.name], m.whole, together).saying(names=(m.name,))
         for m in members
         if m.whole is not None
     ]

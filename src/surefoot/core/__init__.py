@@ -1,1 +1,1 @@
-"""The words that all other rooms use: procedures, tasks, counts, results, claims."""
+"""The words that all other rooms use: procedures, tasks, counts, results, claims, limits."""

@@ -515,6 +515,12 @@ class RadiusQuantile(Measured, Required, kind="radius_quantile"):
     norm: str = LINF
     share: float | None = None
 
+    @property
+    def bounded_above_only(self) -> bool:
+        """Whether nothing is known of its lower end, as of few inputs, but its upper end is."""
+        around = self.interval
+        return around is not None and 0 == around.low < around.high < math.inf
+
 
 class RobustPopulation(Measured, kind="robust_accuracy_population"):
     """The share of the population that is robust at a radius."""

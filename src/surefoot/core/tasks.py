@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from surefoot.core.counts import Answer, Known, Steps
+from surefoot.core.counts import Answer, Known, Proof, Steps
 
 E_co = TypeVar("E_co", covariant=True)
 
@@ -65,6 +65,11 @@ class Task:
     def rows(self) -> int:
         """How many inputs it perturbs at once: the steps of a chain come one after the other."""
         return 1 if isinstance(self.known, Steps) else self.units
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is a batch of its own, after all that are not: it goes on from a proof."""
+        return isinstance(self.known, Proof)
 
     def __str__(self) -> str:
         """As an error names it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import numpy as np
@@ -69,6 +69,10 @@ def reading_of(known: KnownCurve, threshold: float, guarantee: Guarantee) -> Rea
         value = sum(_reached(known, threshold, side, values, meets) for side in (-1, 1))
     value = min(max(round(value, 12), interval.low), interval.high)
     crossings = _crossings(known, gaps, values, meets)
+    if known.assumption.stays and len(crossings) == 1 and not grid.centre:
+        level, span = grid.low + value * (grid.high - grid.low), crossings[0].interval
+        if span.low <= level <= span.high:  # up to where it stays is where it crosses: one number
+            crossings = (replace(crossings[0], level=level),)
     return Reading(threshold, value, interval, crossings, guarantee)
 
 

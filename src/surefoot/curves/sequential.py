@@ -169,7 +169,8 @@ def _pinpoint(known: KnownCurve, threshold: float, side: int) -> list[Ask]:
     between = [p for p in known.places() if min(inner, outer) < p < max(inner, outer)]
     if asks := [ask for place in between for ask in known.sketch(place)[0]]:
         return asks
-    if between and not any(map(known.complete, between)):  # so wide that more than a sketch is due
+    wide = abs(outer - inner) * levels.LATTICE > known.grid.cells  # else a sketch is enough
+    if wide and between and not any(map(known.complete, between)):
         return _fill(known, between[len(between) // 2])
     return _last_place(known, outer, inner, known.meets(threshold), above=False)[0]
 

@@ -59,6 +59,11 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
     room = size
     while queue and room:
         task = queue.popleft()
+        if task.alone:
+            if batch:
+                queue.appendleft(task)
+                break
+            return [task]
         if (rows := task.rows) > room:
             end = (task.start + room) // block * block
             if end <= task.start:

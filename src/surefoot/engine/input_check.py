@@ -22,7 +22,7 @@ def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) 
     signature, names = model.signature, inputs.class_names
     bounds, classes = signature.bounds, signature.classes
     if bounds is not None and not inputs.holds_items:
-        low, high = inputs.x.min(), inputs.x.max()
+        low, high = inputs.least, inputs.largest
         if low < bounds.low or high > bounds.high:
             raise InvalidArgument(
                 f"values of {inputs.source} must lie within the bounds [{bounds.low:g}, "

@@ -325,11 +325,16 @@ def _preparations(
         return
     known: Normalise = getattr(model, "normalise", Normalise())
     over, scale = ("over-255 ", 255) if pixels else ("", 1)
+    negative = float(x.min()) < 0  # no image is: it may have been normalised already
     for name in (*CONSTANTS, _HALVES):
         given = named_normalisation(name)
         fits = len(given.mean) == 1 or (channels == len(given.mean) and x.shape[1:] == frame)
         if given != known and fits:
             yield f"{over}{name}", _normalised(known, given, scale)
+        if negative and fits and known.is_identity:
+            yield f"undo:{name}", given.before
+    if negative and not known.is_identity:
+        yield "normalised", known.before
 
 
 def _normalised(known: Normalise, given: Normalise, scale: int) -> Callable[[HostArray], HostArray]:

@@ -114,7 +114,7 @@ def measure(
                 answered += task.units
                 next_tasks = runs[task.subject.name].add_evidence(task, evidence)
                 if next_tasks := _recalled(next_tasks, known, journal, runs):
-                    queue.extendleft(reversed(next_tasks))  # a subject that has begun goes on first
+                    _put(queue, next_tasks)
                     queued += sum(next_task.units for next_task in next_tasks)
         unfinished = [run for run in every if not run.finished]
         for run in unfinished:
@@ -147,6 +147,14 @@ def _recalled(
             journal.append(answers)
         tasks = [t for task, e in answers for t in runs[task.subject.name].add_evidence(task, e)]
     return left + tasks
+
+
+def _put(queue: deque[Task], tasks: list[Task]) -> None:
+    """A subject that has begun goes on first, but not before all have their first bounds."""
+    if tasks[0].alone:
+        queue.extend(tasks)
+    else:
+        queue.extendleft(reversed(tasks))
 
 
 def _completed(done: SimpleQueue[Future[Sequence[E]]], enough: int) -> list[Future[Sequence[E]]]:

@@ -22,6 +22,7 @@ from surefoot.perturb.own_function import InputFormat
 from surefoot.perturb.table_columns import Column, describe_misfits
 from surefoot.perturb.table_columns import Feature as ColumnNoise
 from surefoot.properties import SameLabel
+from surefoot.records.record import COLUMNS
 from surefoot.statistics.plausible import below_grey_level
 from surefoot.subject.inputs import Category, Inputs
 from surefoot.subject.items import same_item
@@ -66,7 +67,7 @@ def examine_perturbation(
         status = CheckStatus.WARNING if wrong else CheckStatus.OK
         yield Check("features are as described", status, "; ".join(wrong[:_SHOWN]) or finding)
     if inputs.features and inputs.x.ndim == 2:
-        yield checked("columns of the table", lambda: check_columns(inputs, model, perturbation))
+        yield checked(COLUMNS, lambda: check_columns(inputs, model, perturbation))
     if perturbation is None:
         return
     for part in parts_with(perturbation, "can_change"):
@@ -127,10 +128,10 @@ def check_strength(
         return CheckStatus.WARNING, f"{finding}: choose another perturbation or a higher level"
     first = inputs.subjects()[0]
     change = _largest_change(bench, first, level)
-    low, high = inputs.x.min(axis=0), inputs.x.max(axis=0)
-    span = float(high.max() - low.min())
+    span = float(inputs.largest - inputs.least)
     finding = f"values change by up to {change:.2g}; the data range over {span:.3g}"
     if inputs.features and inputs.x.ndim == 2 and change > 0:
+        low, high = inputs.x.min(axis=0), inputs.x.max(axis=0)
         ranges = np.where(high > low, high - low, 1)
         change, span = _largest_change(bench, first, level, ranges), 1.0
         finding = f"a value changes by up to {100 * change:.2g} % of the range of its column"
@@ -138,7 +139,7 @@ def check_strength(
         return CheckStatus.WARNING, (
             "the perturbation changes nothing in these inputs: choose another one or a higher level"
         )
-    if _below_grey_level(bench, level, span):
+    if _below_grey_level(bench, level, span, change):
         return CheckStatus.WARNING, "hardly a change", None, Why.HARDLY_A_CHANGE.of(change, span)
     if change < _LEAST_CHANGE * span:
         return CheckStatus.WARNING, (
@@ -147,9 +148,12 @@ def check_strength(
     return CheckStatus.OK, finding
 
 
-def _below_grey_level(bench: SamplingBench[Counts], level: float, span: float) -> bool:
+def _below_grey_level(
+    bench: SamplingBench[Counts], level: float, span: float, change: float
+) -> bool:
     """Whether these are pixels of 0 to 255, and no trial of several images changes one by a level.
 
+    `change` is that of the first of them.
     Of noise on every value its own level counts: of many values some change by far more.
     """
     if not bench.inputs.frame:
@@ -157,8 +161,10 @@ def _below_grey_level(bench: SamplingBench[Counts], level: float, span: float) -
     drawn_level = getattr(bench.perturbation, "inner", bench.perturbation)
     if getattr(drawn_level, "additive", None) is not None:
         return below_grey_level(level, span)
-    subjects = bench.inputs.subjects()[:SAMPLE]
-    return all(below_grey_level(_largest_change(bench, one, level), span) for one in subjects)
+    others = bench.inputs.subjects()[1:SAMPLE]
+    return below_grey_level(change, span) and all(
+        below_grey_level(_largest_change(bench, one, level), span) for one in others
+    )
 
 
 def _largest_change(
@@ -398,7 +404,7 @@ def _unchanged_next_to_0(inputs: Inputs, model: Model, part: Perturbation) -> Fi
     if bounds is not None:
         most *= bounds.width
     elif not inputs.holds_items:
-        most *= float(inputs.x.max() - inputs.x.min())
+        most *= float(inputs.largest - inputs.least)
     problem = "a curve begins with the clean input, but next to level 0 the function changes input"
     for row, subject in enumerate(inputs.subjects()[:SAMPLE]):
         perturbed = to_host(bench.perturbed(Task(subject, level, 0, 1)))[0]

@@ -359,7 +359,7 @@ def _copies(inputs: Inputs) -> Finding:
 
 
 def _bounds(inputs: Inputs, model: Model) -> Finding:
-    bounds, low, high = model.signature.bounds, inputs.x.min(), inputs.x.max()
+    bounds, low, high = model.signature.bounds, inputs.least, inputs.largest
     if bounds is None and inputs.features:
         return CheckStatus.OK, "no bounds given: each column of the table has a range of its own"
     if bounds is None and low >= 0 and high >= _LEAST_PIXEL_MAXIMUM:

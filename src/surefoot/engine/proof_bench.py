@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import Proof
 from surefoot.core.tasks import Task
-from surefoot.region.critical_level import ProofLimits
+from surefoot.executors.pool import cores
+from surefoot.region.critical_level import PROVED_AT_GOAL, ProofLimits
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, to_host
 
@@ -38,11 +40,25 @@ _LEAST_SECONDS = 0.01
 """Seconds of a try whose time is spent already: a prover needs some time above 0."""
 
 
+_TOGETHER, _ON_A_DEVICE = {"": 1, "cpu": 16}, 512
+"""Inputs whose first bounds are made together: with more of them a run that is killed has nothing
+for longer, on a GPU not by much."""
+
+
 class Prover(Protocol):
     """Who brackets the critical level of one input, and in whose arithmetic."""
 
+    @property
+    def device(self) -> str:
+        """Where the first bounds of many inputs are made: "" nowhere, "cpu" with NumPy."""
+
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
+
+    def together(
+        self, x: Floats, labels: NDArray[np.int64], level: float, start: ProofRequest
+    ) -> Floats:
+        """A radius of each input, up to this level, if it is not 0: on a processor it is proved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +66,8 @@ class ProofRequest:
     """One question about an input: tolerance, limits, the space of radii.
 
     The label is to stay among the best `rank`. Of a `goal` only the side matters. `replay` asks the
-    model itself; `known` is what was proved before, and its counterexample.
+    model itself; `known` is what was proved before, and its counterexample. With a `candidate`, a
+    radius or 0, first bounds are all that is asked for.
     """
 
     tolerance: float
@@ -61,6 +78,7 @@ class ProofRequest:
     seed: int
     replay: Callable[[Floats], int]
     known: tuple[float, Floats | None]
+    candidate: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +87,13 @@ class BuiltInProver:
 
     network: Network
     arithmetic: Arithmetic = Arithmetic.FLOAT32
+    device: str = "cpu"
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
-        from surefoot.verify.bracket_search import bracket_radius
+        from surefoot.verify.bracket_search import bounds_alone, bracket_radius, close_bracket
 
-        space = request.space
+        space, candidate = request.space, request.candidate
         return bracket_radius(
             self.network,
             x,
@@ -93,7 +112,20 @@ class BuiltInProver:
             replay=request.replay,
             clock=time.thread_time,
             known=request.known,
+            narrow=close_bracket if candidate is None else bounds_alone(candidate),
         )
+
+    def together(
+        self, x: Floats, labels: NDArray[np.int64], level: float, start: ProofRequest
+    ) -> Floats:
+        """A radius of each input, up to this level, if it is not 0: on a processor it is proved."""
+        from surefoot.verify.first_bounds import InputBatch, first_radii, proved_at
+
+        end = time.thread_time() + start.limits.seconds
+        batch = InputBatch(self.network, x, labels, start.space, start.rank, self.arithmetic)
+        if level:
+            return proved_at(batch, level)
+        return first_radii(batch, self.device, lambda: time.thread_time() > end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +135,7 @@ class ExternalProver:
     verifier: ExternalVerifier
     graph: Path
     classes: int
+    device: str = ""
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
@@ -121,6 +154,13 @@ class ExternalProver:
             high=float(request.space.high),
             witness=request.known[1],
         )
+
+    def together(
+        self, x: Floats, labels: NDArray[np.int64], level: float, start: ProofRequest
+    ) -> Floats:
+        """Nothing."""
+        del labels, level, start
+        return np.zeros(len(x))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,30 +189,70 @@ class ProofBench:
         return 1
 
     def batch_size(self) -> int:
-        """One: a proof fills the processor by itself."""
-        return 1
+        """Of first bounds; what goes on from a proof fills the processor by itself."""
+        return _TOGETHER.get(self.prover.device, _ON_A_DEVICE)
 
     def answer(self, tasks: Sequence[Task]) -> list[Proof]:
-        """One after the other: a proof fills the processor by itself."""
-        return [self._proof(task) for task in tasks]
+        """First bounds of all that are new; then one after the other, in threads beside a GPU."""
+        new, begun = [i for i, task in enumerate(tasks) if self._begins(task)], time.thread_time()
+        radii, done = np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
+        for level in {tasks[i].level for i in new}:
+            some = [i for i in new if tasks[i].level == level]
+            rows = [self._row(tasks[i]) for i in some]
+            x, labels = self.inputs.x[rows], self.references[rows]
+            start = replace(self._request(tasks[some[0]]), space=self.space)
+            limits = replace(start.limits, seconds=start.limits.seconds * len(some))
+            flat = np.asarray(x, np.float64).reshape(len(x), -1)
+            start = replace(start, limits=limits)
+            radii[some] = self.prover.together(flat, labels, level, start)
+            if level and radii[some].any():
+                done[some] = (radii[some] >= level) & (self._labels(x, labels) == labels)
+        spent = round((time.thread_time() - begun) / max(1, len(new)), 4)
+        proved = Proof(0.0, None, "", PROVED_AT_GOAL, 0, spent)
 
-    def _proof(self, task: Task) -> Proof:
-        rows = task.subject.rows
-        row, round_ = rows[task.start % len(rows)], task.start // len(rows)
+        def proof(i: int) -> Proof:
+            if done[i]:
+                return replace(proved, low=tasks[i].level)
+            own = self._proof(tasks[i], float(radii[i]))
+            return replace(own, seconds=round(own.seconds + spent, 4)) if i in new else own
+
+        if len(new) < 2 or self.prover.device == "cpu":
+            return [proof(i) for i in range(len(tasks))]
+        with ThreadPoolExecutor(cores()) as threads:  # each confirms what the GPU proposed
+            return list(threads.map(proof, range(len(tasks))))
+
+    def _begins(self, task: Task) -> bool:
+        """Whether a task asks for first bounds, or whether they may do."""
+        return bool(self.prover.device) and task.known is None and not self._whole(task)
+
+    def _whole(self, task: Task) -> bool:
+        return task.level >= self.space.widest(self.inputs.x.shape[1:])
+
+    def _row(self, task: Task) -> int:
+        return task.subject.rows[task.start % len(task.subject.rows)]
+
+    def _request(self, task: Task) -> ProofRequest:
+        row, round_ = self._row(task), task.start // len(task.subject.rows)
         before = task.known if isinstance(task.known, Proof) else None
         point = decode_point(before.witness) if before and before.witness else None
-        x = np.asarray(self.inputs.x[row], np.float64).reshape(-1)
-        label = int(self.references[row])
-        request = ProofRequest(
+        return ProofRequest(
             tolerance=self.tolerance,
             limits=self._limits(task, round_),
-            space=self.space.around(x),
+            space=self.space.around(np.asarray(self.inputs.x[row], np.float64).reshape(-1)),
             rank=self.rank,
             goal=task.level or None,
             seed=self.seed + round_,
-            replay=partial(self._label, label),
+            replay=partial(self._label, int(self.references[row])),
             known=(0.0, None) if before is None else (before.low, point),
         )
+
+    def _proof(self, task: Task, radius: float) -> Proof:
+        row, request = self._row(task), self._request(task)
+        x, label = np.asarray(self.inputs.x[row], np.float64).reshape(-1), int(self.references[row])
+        low, point = request.known
+        if self._begins(task) and not task.level:
+            proved, proposed = (radius, 0.0) if self.prover.device == "cpu" else (0.0, radius)
+            request = replace(request, known=(max(low, proved), point), candidate=proposed)
         bracket = self.prover(x, label, request)
         witness = bracket.witness
         return Proof(
@@ -190,15 +270,14 @@ class ProofBench:
         limits = self.efforts[min(round_, len(self.efforts) - 1)]
         before = task.known if isinstance(task.known, Proof) else None
         seconds, nodes = limits.seconds, limits.nodes
-        if task.level >= self.space.widest(self.inputs.x.shape[1:]):
+        if self._whole(task):
             if nodes is None:
                 seconds = min(seconds, _WHOLE_DOMAIN_SECONDS)
             else:
                 nodes = min(nodes, _WHOLE_DOMAIN_NODES)
         if before is None:
             return ProofLimits(seconds, nodes)
-        if task.level or nodes is not None:  # one limit for all radii, or tries, of an input
-            seconds = max(seconds - before.seconds, _LEAST_SECONDS)
+        seconds = max(seconds - before.seconds, _LEAST_SECONDS)  # of all radii and tries together
         if task.level and nodes is not None:
             nodes = max(nodes - before.nodes, 1)
         return ProofLimits(seconds, nodes)
@@ -206,8 +285,11 @@ class ProofBench:
     def _label(self, label: int, x: NDArray[np.float64]) -> int:
         """The label by the model itself, in its own arithmetic."""
         shaped = np.asarray(x, dtype=np.float32).reshape(1, *self.inputs.x.shape[1:])
-        scores = to_host(self.model.predict(self.model.place(shaped)))
-        return int(labels_given(scores, np.array([label]), self.rank)[0])
+        return int(self._labels(shaped, np.array([label]))[0])
+
+    def _labels(self, x: NDArray[np.generic], labels: NDArray[np.integer]) -> NDArray[np.int64]:
+        scores = to_host(self.model.predict(self.model.place(np.asarray(x, np.float32))))
+        return labels_given(scores, labels, self.rank)
 
 
 def labels_given(

@@ -103,6 +103,13 @@ def _is_empty(drawn: Drawn) -> bool:
     return bool(math.prod(drawn.shape) == 0)
 
 
+def _sums(marks: NDArray[np.bool_], units: Sequence[int]) -> list[int]:
+    """How many are set of so many that follow each other, at least one each."""
+    firsts = np.cumsum(units) - np.array(units)
+    sums: list[int] = np.add.reduceat(marks, firsts, dtype=np.int64).tolist()
+    return sums
+
+
 _Judged = tuple[NDArray[np.floating], NDArray[np.floating] | None]
 S_co = TypeVar("S_co", bound=Sampled, covariant=True)
 _FEW_TRIALS = 8
@@ -151,20 +158,24 @@ class SamplingBench(Generic[S_co]):
             raise OutOfMemory(
                 f"{tasks[0]}: {error or 'no room for the perturbed inputs'}"
             ) from error
-        ends, answers = accumulate(task.units for task in tasks), list[S_co]()
-        for task, end in zip(tasks, ends, strict=True):
-            own = slice(end - task.units, end)
-            evidence = self.collect.of(severities[own], self.prop.limit)
-            if others is not None and self._other_of(task) >= 0 and isinstance(evidence, Counts):
-                with_other = int(np.count_nonzero(others[own] < self.prop.limit))
-                evidence = replace(evidence, other=with_other)
-            answers.append(evidence)
-        return answers
+        units = [task.units for task in tasks]
+        if issubclass(self.collect, Counts):  # counted for all tasks at once
+            kept = _sums(severities < self.prop.limit, units)
+            if others is None:
+                return list(map(self.collect, units, kept))
+            with_other = _sums(others < self.prop.limit, units)
+            has_other = self._others_of(tasks) >= 0
+            known = [n if has else None for n, has in zip(with_other, has_other, strict=True)]
+            return list(map(self.collect, units, kept, known))
+        parts = np.split(severities, list(accumulate(units))[:-1])
+        return [self.collect.of(part, self.prop.limit) for part in parts]
 
-    def _other_of(self, task: Task) -> int:
-        """The other label of the one input of a task; -1 where it has none."""
-        rows = task.subject.rows
-        return -1 if self.others is None or len(rows) != 1 else int(self.others[rows[0]])
+    def _others_of(self, tasks: Sequence[Task]) -> NDArray[np.int64]:
+        """The other label of the one input of each task; -1 where it has none."""
+        if self.others is None:
+            return np.full(len(tasks), -1)
+        one = [len(task.subject.rows) == 1 for task in tasks]
+        return np.where(one, self.others[[task.subject.rows[0] for task in tasks]], -1)
 
     def severities(self, tasks: Sequence[Task]) -> NDArray[np.floating]:
         """The severity of each trial, task after task."""
@@ -219,10 +230,8 @@ class SamplingBench(Generic[S_co]):
         except ModelFailed as error:
             raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
         other = None
-        if any(self._other_of(task) >= 0 for task in tasks):
-            labels = np.repeat(
-                [max(0, self._other_of(task)) for task in tasks], [task.units for task in tasks]
-            )
+        if (others := self._others_of(tasks)).max(initial=-1) >= 0:
+            labels = np.repeat(np.maximum(others, 0), [task.units for task in tasks])
             other = to_host(self.prop.severity(outputs, on_device_of(x, labels)))
         severities = devices.nan_where_not_finite(outputs, severity, self.prop.limit)
         self._refuse_nan(severities, tasks)

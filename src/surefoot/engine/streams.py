@@ -24,7 +24,12 @@ from numpy.typing import NDArray
 from surefoot.compiled.gpu import launch
 from surefoot.core.results import Interval
 from surefoot.core.tasks import Task
-from surefoot.perturb._ops.compiled_numbers import NoiseAdder, compiled_noise, compiled_normals
+from surefoot.perturb._ops.compiled_numbers import (
+    NoiseAdder,
+    compiled_noise,
+    compiled_normals,
+    set_state,
+)
 from surefoot.subject.protocols import Additive, Array, Perturbation, Stream
 
 _THREADS = 256
@@ -115,7 +120,7 @@ _VALUES_PER_BLOCK = 65_536
 """Numbers of a block: 190 µs to draw, against 6 to 8 µs to set the generator."""
 LONGEST_BLOCK = 1024
 """Trials of a block, so that small inputs do not draw numbers that no trial uses."""
-_MANY_NORMALS = 4096
+_MANY_NORMALS = 1024
 """Normal numbers from which on compiled code draws them: below, moving the state takes longer."""
 _local = threading.local()
 
@@ -142,15 +147,7 @@ def _generator(key: bytes, place: int = 0) -> np.random.Generator:
     while len(_local.generators) <= place:
         _local.generators.append(np.random.Generator(np.random.SFC64(0)))
     generator: np.random.Generator = _local.generators[place]
-    state = np.empty(4, dtype=np.uint64)
-    state[:3] = np.frombuffer(key, dtype="<u8")
-    state[3] = 1
-    generator.bit_generator.state = {
-        "bit_generator": "SFC64",
-        "state": {"state": state},
-        "has_uint32": 0,
-        "uinteger": 0,
-    }
+    set_state(generator, key)
     return generator
 
 

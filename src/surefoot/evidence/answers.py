@@ -179,7 +179,7 @@ class EvidenceCheck:
             return ""
         which = "the verdict" if every == 1 else f"{number} of {every} verdicts"
         be = "is" if number == 1 else "are"
-        return f" But {which} {be} not PASS: {self.unmet[0]}"
+        return f" The file itself says that {which} {be} not PASS: {self.unmet[0]}"
 
     def __str__(self) -> str:
         """The conclusion, the first claim, what is not covered and who vouches for it, briefly."""

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import fields
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from surefoot.catalogue.methods import RARE
+from surefoot.conclude.comparison import digest_of_parts, joined_record
 from surefoot.conclude.facts import draws_of
-from surefoot.core.claims import Verdict
-from surefoot.errors import InvalidArgument
+from surefoot.conclude.not_worse import not_worse_than
+from surefoot.conclude.radii import at_radii
+from surefoot.conclude.requirements import check_requirements
+from surefoot.conclude.scope import as_in_records
+from surefoot.core.claims import Best, Claim, RobustAtRadius, Verdict, limit_of
+from surefoot.engine.label_check import label_doubt
+from surefoot.engine.outputs import CheckStatus
+from surefoot.errors import InvalidArgument, ReplayMismatch
 from surefoot.evidence.answers import Check, EvidenceCheck, Status, of_part
-from surefoot.evidence.check_run import (
-    check_comparison,
-    check_intact,
-    check_run,
-    check_verdicts,
-    claim_words,
-    resting,
-)
 from surefoot.evidence.check_words import check_words, command_words, noted, unchecked_words
 from surefoot.evidence.envelope import Envelope, key_id, read_envelope, read_public_key
 from surefoot.evidence.packed import failures_name
-from surefoot.evidence.statement import Evidence, read_statement
+from surefoot.evidence.recompute import BROKEN, DoesNotFollow, NotRecomputed, recompute
+from surefoot.evidence.statement import Evidence, first_difference, read_statement
 from surefoot.evidence.within_limits import OutOfTime, within
+from surefoot.records.input_table import MOST_NAMED
+from surefoot.records.json_records import decisive_json, plain_numbers
 from surefoot.records.options import FileOptions
-from surefoot.records.record import AttackSummary, Certificates, Radii, RareFailures, Samples
-from surefoot.system.text import escape_unprintable
+from surefoot.records.record import (
+    AttackSummary,
+    Certificates,
+    CleanAnswers,
+    Comparison,
+    Details,
+    Radii,
+    RareFailures,
+    Record,
+    RecordBody,
+    Requirements,
+    Samples,
+)
+from surefoot.report.clauses import quantity_words
+from surefoot.report.sentences import sentence
+from surefoot.system.text import Json, escape_unprintable
 
 _NEVER = ("trust", "token_variable")
 """Options that a file of a stranger shall not make anybody type."""
@@ -269,3 +290,356 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
             f"points that it found. Attack inputs again where model and data are: {again}."
         )
     return lines
+
+
+# Whether claims, results and verdicts of one study, or of several, follow from their journals.
+
+
+def _is_tiny(evidence: Evidence) -> bool:
+    """Whether a run in the file states probabilities that are tiny by nature."""
+    return any(one.study.method.kind in RARE for one in evidence.members.values())
+
+
+def compare_claims(
+    stated: Sequence[Claim], computed: Sequence[Claim], *, tiny: bool
+) -> list[Check]:
+    """Each claim against the one that the journal leads to; one that is left out is named."""
+    left, checks = dict(enumerate(computed)), []
+    places: dict[object, deque[int]] = defaultdict(deque)
+    for place, one in left.items():
+        places[_question(one)].append(place)
+    for claim in stated:
+        reason, words = "no such claim follows from this study", claim_words(claim)
+        if answers := places.get(_question(claim)):
+            own = left.pop(answers.popleft())
+            different = first_difference(plain(claim), plain(own), tiny=tiny)
+            if different is None:
+                checks.append(Status.FOLLOWS.of(words))
+                continue
+            reason = f"its {different} is another"
+            if (instead := claim_words(own)) != words:
+                reason = f"{reason}; what follows is: {instead}"
+        checks.append(Status.REFUTED.of(words, reason))
+    reason = "it follows from the journal, but the file leaves it out"
+    return checks + [Status.REFUTED.of(claim_words(claim), reason) for claim in left.values()]
+
+
+def claim_words(claim: Claim) -> str:
+    """The claim as a sentence; one that no run makes by its kind and quantity."""
+    try:
+        return sentence(claim)
+    except BROKEN:
+        return f"{claim.kind}: {quantity_words(claim)}"
+
+
+def plain(value: object) -> Json:
+    """Its fields as JSON has them."""
+    if isinstance(value, Claim):  # what all kinds share is named without its place
+        own = {f: plain(getattr(value, f)) for f in value.__dataclass_fields__ if f != "said"}
+        return {**plain(value.said), **own}
+    if is_dataclass(value):
+        return {field: plain(getattr(value, field)) for field in value.__dataclass_fields__}
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return plain_numbers(value)
+
+
+def _question(claim: Claim) -> tuple[object, ...]:
+    names = () if isinstance(claim, Best) else claim.names  # of the best they are the answer
+    about, limit = claim.about, limit_of(claim)
+    return claim.kind, about.of, about.name, names, quantity_words(claim), limit
+
+
+_RUN = re.compile("[0-9a-f]{64}")
+_SHARED = ("model", "inputs", "bounds", "perturbation", "property", "seed")
+"""What an attack beside a study has in common with it."""
+
+
+def check_run(evidence: Evidence) -> tuple[list[Check], list[Check]]:
+    """The checks of the claims and of the results of one study."""
+    record, what = evidence.record, "the results of the inputs"
+    try:
+        body = recompute(record, evidence.entries)
+    except NotRecomputed as error:
+        return _all_of(record.claims, what, Status.OPEN, str(error))
+    except (*BROKEN, MemoryError) as error:
+        words = str(error) if isinstance(error, DoesNotFollow | ReplayMismatch) else repr(error)
+        return _all_of(record.claims, what, Status.REFUTED, words[:300])
+    sampled = isinstance(record.details, Samples)  # a claim at a radius is of an attack beside it
+    stated: list[Claim] = []
+    others: list[Claim] = []
+    for claim in record.claims:
+        (others if sampled and isinstance(claim, RobustAtRadius) else stated).append(claim)
+    claims = compare_claims(stated, body.claims, tiny=_is_tiny(evidence))
+    beside = _check_attack(evidence, others)
+    results = _check_results(evidence, body) + _check_clean(record) + _check_origin(record)
+    return claims + beside[0], results + beside[1]
+
+
+def _all_of(
+    claims: Sequence[Claim], what: str, status: Status, reason: str
+) -> tuple[list[Check], list[Check]]:
+    """All claims, and what they rest on, for one reason."""
+    checks = [status.of(words, reason) for words in (*map(claim_words, claims), what)]
+    return checks[:-1], checks[-1:]
+
+
+def _check_attack(evidence: Evidence, claims: Sequence[Claim]) -> tuple[list[Check], list[Check]]:
+    """The claims of an attack beside a study, from the journal of the attack."""
+    details = evidence.record.details
+    summary = details.attack if isinstance(details, Samples) else None
+    attack = evidence.attack
+    if attack is None:
+        reason = "it comes from an attack, a run of its own whose journal is not in this file"
+        return [Status.OPEN.of(claim_words(claim), reason) for claim in claims], []
+    wrong = _other_attack(evidence, attack, summary)
+    if wrong:
+        return _all_of(claims, "the attack beside it", Status.REFUTED, wrong)
+    own, results = check_run(attack)
+    checks = compare_claims(claims, attack.record.claims, tiny=False)
+    bad = next((one for one in own if one.status is not Status.FOLLOWS), None)
+    if bad is not None:
+        checks = resting(checks, bad.status, bad.reason)
+    found = attack.record.details
+    found = replace(found, run=attack.record.digest) if isinstance(found, AttackSummary) else found
+    different = first_difference(plain(summary), plain(found))
+    if different is not None:
+        results.append(Status.REFUTED.of(f"the summary: {different}"))
+    return checks, [of_part("the attack", one) for one in results]
+
+
+def _other_attack(evidence: Evidence, attack: Evidence, summary: AttackSummary | None) -> str:
+    """Why this is not the attack beside the study; empty where it is."""
+    if summary is None or summary.run != attack.record.digest:
+        return "the study names another attack"
+    if not isinstance(attack.record.details, AttackSummary):
+        return "the run beside it is no attack"
+    mine, theirs = evidence.study, attack.study
+    other = next((n for n in _SHARED if getattr(mine, n) != getattr(theirs, n)), "")
+    return f"the attack has another {other}" if other else ""
+
+
+def _check_results(evidence: Evidence, body: RecordBody) -> list[Check]:
+    record, tiny, checks = evidence.record, _is_tiny(evidence), []
+    rows = sum(map(len, evidence.entries.values()))
+    journal = f"{rows:,} rows of the journal and {body.trials:,} trials"
+    wrong = [f"(the file has {len(record.inputs):,} of {len(body.inputs):,})"]
+    if len(record.inputs) == len(body.inputs):
+        wrong = [
+            one.id
+            for one, other in zip(record.inputs, body.inputs, strict=True)
+            if one != other and first_difference(plain(one), plain(other), tiny=tiny) is not None
+        ]
+    if wrong:
+        more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
+        checks.append(Status.REFUTED.of(f"the result of input {wrong[0]}{more}"))
+    elif record.inputs:
+        words = f"the results of all {len(record.inputs):,} inputs, from {journal}"
+        checks.append(Status.FOLLOWS.of(words))
+    else:
+        checks.append(Status.FOLLOWS.of(f"the curve, from {journal}"))
+    details = _without_model(record.details)
+    different = first_difference(plain(details), plain(_without_model(body.details)), tiny=tiny)
+    if record.trials != body.trials:
+        different = "trials"
+    if different is not None:
+        checks.append(Status.REFUTED.of(f"the summary: {different}"))
+    return checks
+
+
+def _check_clean(record: Record) -> list[Check]:
+    """That the doubt about clean inputs, which takes a PASS away, was not left out.
+
+    It is decided again from labels and clean predictions; what only the model can say is trusted,
+    and so is what was counted before correct inputs were chosen.
+    """
+    rows, clean, classes = record.inputs, record.clean, record.study.model.classes
+    known = [(row.label, row.predicted) for row in rows if None not in (row.label, row.predicted)]
+    if len(known) < len(rows) or not rows or record.study.inputs.only:
+        return []
+    subject = "the check of the clean accuracy"
+    if any(not 0 <= one < classes for pair in known for one in pair if one is not None):
+        return [Status.REFUTED.of(subject, f"a label is none of the {classes:,} classes")]
+    labels, predicted = np.array(known, dtype=np.int64).T
+    # a tie counts as wrong: how many there are only properties of the highest score say
+    says_ties = record.study.property.kind in ("same", "true")
+    same = [row.clean_kept if says_ties else None for row in rows if row.label == row.predicted]
+    own = CleanAnswers(len(same), len(rows), label_doubt(labels, predicted, classes))
+    if clean is not None and clean.inputs == len(rows):
+        left_out = own.blocks is not None and clean.blocks is None
+        most = len(same) - same.count(False)
+        if same.count(True) <= clean.right <= most and not left_out:
+            return []
+    reason = "the file leaves out, or changes, what the labels say of the clean predictions"
+    return [Status.REFUTED.of(subject, reason)]
+
+
+def _check_origin(record: Record) -> list[Check]:
+    """What no claim rests on, as far as it can be wrong by itself."""
+    checks = []
+    if record.extends and (record.extends == record.digest or not _RUN.fullmatch(record.extends)):
+        reason = f"it is no name of another run: {record.extends[:80]}"
+        checks.append(Status.REFUTED.of("the run that this one adds to", reason))
+    loss = record.details.clean_loss if isinstance(record.details, Samples) else None
+    numbers, clean = [record.rung, record.seconds], record.clean
+    if clean is not None:
+        numbers += [clean.right, clean.inputs - clean.right]
+    if loss is not None:
+        numbers += [loss.mean or 0, loss.infinite, loss.inputs - loss.infinite]
+    if min(numbers) < 0:
+        reason = f"a count, a time or a loss below 0 cannot be: {str(min(numbers))[:40]}"
+        checks.append(Status.REFUTED.of("how the run was made", reason))
+    unknown = [one.status for one in record.findings if one.status not in tuple(CheckStatus)]
+    if unknown:
+        reason = f"a check is ok, a warning or failed, and not {unknown[0][:40]!r}"
+        checks.append(Status.REFUTED.of("the checks of model and data before the run", reason))
+    if not record.findings:
+        reason = "the file leaves them out, and every run has some"
+        checks.append(Status.OPEN.of("the checks of model and data before the run", reason))
+    return checks
+
+
+def _without_model(details: Details) -> Details:
+    """The details without what only the model can say."""
+    if isinstance(details, Samples):
+        return replace(details, attack=None, clean_loss=None)
+    return details
+
+
+def check_comparison(evidence: Evidence) -> tuple[list[Check], list[Check]]:
+    """The claims of several runs together, joined again from the records of the parts."""
+    record, records = evidence.record, _records(evidence)
+    try:
+        joined = _joined(record, records)
+    except (*BROKEN, MemoryError) as error:
+        return _all_of(record.claims, "the comparison", Status.REFUTED, str(error)[:300])
+    tiny = _is_tiny(evidence)
+    different = first_difference(plain(record.details), plain(joined.details), tiny=tiny)
+    rest = ("spec", "trials", "stopped_early", "inputs")
+    different = different or next(
+        (name for name in rest if getattr(record, name) != getattr(joined, name)), None
+    )
+    if evidence.entries or evidence.attack is not None:
+        different = "the journal, which only the parts have"
+    summary = Status.FOLLOWS.of(f"the comparison, from {len(records)} runs")
+    if different is not None:
+        summary = Status.REFUTED.of(f"the comparison: {different}")
+    return compare_claims(record.claims, joined.claims, tiny=tiny), [summary]
+
+
+def _joined(record: Record, records: Mapping[str, Record]) -> Record:
+    details = record.details
+    if not isinstance(details, Comparison):
+        raise ValueError("the details are not those of a comparison")
+    reference = {m.name: m.reference for m in details.members if m.reference is not None}
+    error, suite = record.shared_error, details.suite
+    joined = joined_record(records, details.along, error, reference or None, suite)
+    first = next(iter(records.values()))
+    at = [c.radius for c in record.claims if isinstance(c, RobustAtRadius)]
+    if not at or not isinstance(first.details, Radii):
+        return joined
+    return replace(joined, claims=(*joined.claims, *at_radii(records, at)))
+
+
+def check_verdicts(evidence: Evidence) -> list[Check]:
+    """The verdict on each requirement, decided again from the results in the file."""
+    record, tiny = evidence.record, _is_tiny(evidence)
+    strange = [one.record for one in evidence.runs if one is not evidence]
+    if any(one.verdicts or one.required is not None for one in strange):
+        return [Status.REFUTED.of("a requirement of a part", "only the whole can have one")]
+    if record.required is None:
+        return [
+            Status.REFUTED.of(claim_words(claim), "nothing was required")
+            for claim in record.verdicts
+        ]
+    try:
+        decided = _decided(evidence, record.required)
+    except (*BROKEN, MemoryError) as error:
+        reason = f"it cannot be required of this run: {str(error)[:300]}"
+        return [Status.REFUTED.of("the requirement", reason)]
+    if record.required.earlier is None or evidence.earlier is not None:
+        return compare_claims(record.verdicts, decided, tiny=tiny)
+    # verdicts on an earlier model whose run is not in the file; one at least must be there
+    earlier = record.required.earlier
+    compared = [one for one in record.verdicts if one.names == earlier.names]
+    others = [one for one in record.verdicts if one not in compared]
+    reason = (
+        f"the run of {earlier.names[1]}, {earlier.run[:12]}, is not in this file: so it was "
+        "decided where both runs were"
+    )
+    on_trust = [Status.OPEN.of(claim_words(one), reason) for one in compared]
+    if not compared:
+        reason = "it was required, and the file leaves its verdict out"
+        on_trust = [Status.REFUTED.of(f"the comparison with {earlier.names[1]}", reason)]
+    return compare_claims(others, decided, tiny=tiny) + on_trust
+
+
+def _decided(evidence: Evidence, required: Requirements) -> tuple[Claim, ...]:
+    """The verdicts; none on an earlier model whose run is not in the file."""
+    record, records = evidence.record, _records(evidence)
+    verdicts: tuple[Claim, ...] = ()
+    if required.number or required.clean_accuracy is not None or required.earlier is None:
+        verdicts = check_requirements(record, records, required)
+        verdicts = as_in_records(verdicts, (record, *records.values()))
+    if required.earlier is None or evidence.earlier is None:
+        return verdicts
+    before, accepted = evidence.earlier.record, required.accept_clean_accuracy
+    return (*verdicts, *not_worse_than(record, before, required.earlier, accepted=accepted))
+
+
+_RESTING = "the results that it rests on were not recomputed, or do not follow"
+
+
+def resting(
+    checks: Sequence[Check], status: Status = Status.OPEN, reason: str = _RESTING
+) -> list[Check]:
+    """Checks of what rests on something that does not follow: then it does not follow either."""
+    return [
+        Check(status, one.subject, reason) if one.status is Status.FOLLOWS else one
+        for one in checks
+    ]
+
+
+def check_intact(evidence: Evidence) -> Check:
+    """Every run has the name of its study, and its inputs are those of the data's digest."""
+    inputs, missing, large = 0, "", False
+    for one in evidence.runs:
+        record, study = one.record, one.study
+        name = hashlib.sha256(decisive_json(study).encode()).hexdigest()
+        if name != record.digest:
+            return Status.REFUTED.of("No: the name of the run is not that of this study.")
+        digests = [row.digest for row in record.inputs]
+        if not digests or isinstance(record.details, Radii):  # which keep none
+            continue
+        if not all(digests):
+            missing = f"{digests.count(''):,} of {len(digests):,}"
+            tried = [row for row in record.inputs if row.result.trials]
+            large = digests.count("") > MOST_NAMED and all(row.digest for row in tried)
+            continue
+        try:
+            rows = sorted(bytes.fromhex(digest) for digest in digests)
+        except ValueError:
+            rows = []
+        if hashlib.sha256(b"".join(rows)).hexdigest() != study.inputs.digest:
+            return Status.REFUTED.of("No: its inputs are not those that the study names.")
+        inputs = max(inputs, len(rows))
+    digest, named = evidence.record.digest, "is the digest of its study, as it must be"
+    if evidence.parts:
+        named = "follows from those of its runs, which are the digests of their studies"
+        if digest != digest_of_parts(one.record.digest for one in evidence.parts.values()):
+            return Status.REFUTED.of("No: the name of the comparison is not that of its runs.")
+    if missing:
+        why = "the file lacks their digests, which surefoot writes"
+        if large:
+            why = "a run keeps no digests of so many inputs without a trial; --data compares them"
+        return Status.OPEN.of(
+            f"Not covered: whether {missing} inputs are those that the study names, as {why}.",
+        )
+    of_data = f", and the digests of its {inputs:,} inputs are those of the data" if inputs else ""
+    return Status.FOLLOWS.of(f"The name of run {digest[:12]} {named}{of_data}.")
+
+
+def _records(evidence: Evidence) -> dict[str, Record]:
+    return {name: part.record for name, part in evidence.parts.items()}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib import metadata
 
 from surefoot.catalogue.methods import METHODS
 from surefoot.catalogue.registry import PROPERTIES, perturbation_of, perturbation_words
-from surefoot.errors import InvalidArgument
 from surefoot.evidence.answers import Check, Status
-from surefoot.evidence.check_run import BROKEN
+from surefoot.evidence.recompute import BROKEN
 from surefoot.evidence.statement import Evidence
-from surefoot.inputs import fit
 from surefoot.records.record import Finding, Record
 from surefoot.records.spec import ComparisonSpec, SpecWords, StudySpec
-from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Model
 from surefoot.system.text import escape_unprintable
 
 _OF_OPTIONS = ("perturbation", "property", "reference")
@@ -155,78 +150,7 @@ _LONGEST_NAME = 300
 """Characters of a command in a sentence."""
 
 
-def compare_models(parts: Mapping[str, Evidence], models: Sequence[Model]) -> list[Check]:
-    """One check for each model of the file, or one for each that is none of the file's."""
-    named: dict[str, list[str]] = {}
-    for name, part in parts.items():
-        named.setdefault(part.study.model.digest, []).append(name)
-    given = [model.signature.digest for model in models]
-    if strange := [digest for digest in given if digest not in named]:
-        return [_stranger(digest, named) for digest in strange]
-    checks = []
-    for spec in {p.study.model.digest: p.study.model for p in parts.values()}.values():
-        names = named[spec.digest]
-        model = "Model" if len(names) == len(parts) else f"Model ({and_words(names)})"
-        if spec.digest in given:
-            covers = spec.covers or "the model"
-            words = f"{model}: yes, its SHA-256 is {spec.digest} ({covers})."
-            checks.append(Status.FOLLOWS.of(words))
-            continue
-        words = (
-            f"{model}: it was not given, so that nothing of its run is run again. The file names "
-            f"SHA-256 {spec.digest}: pass every model of the comparison (--model A --model B); "
-            "inputs that were chosen for all of them together (--correct-only) need them all."
-        )
-        checks.append(Status.OPEN.of(words))
-    return checks
-
-
-def _stranger(digest: str, named: Mapping[str, Sequence[str]]) -> Check:
-    if len(named) == 1:
-        words = f"Its SHA-256 is {digest}, the file names {next(iter(named))}."
-        return Status.REFUTED.of(f"No: this is not the model of the run. {words}")
-    those = ", ".join(f"{known} ({and_words(names)})" for known, names in named.items())
-    return Status.REFUTED.of(
-        f"No: a model that was given is that of none of the {len(named)}. Its SHA-256 is {digest}, "
-        f"the file names {those}.",
-    )
-
-
-def model_of(
-    part: Evidence, parts: Mapping[str, Evidence], models: Sequence[Model]
-) -> Model | None:
-    """The one of this run: of several with its digest the one at its place, else the first."""
-    kinds = {(p.study.model.digest, p.study.model.answers): None for p in parts.values()}
-    spec = part.study.model
-    place = list(kinds).index((spec.digest, spec.answers))
-    in_order = [*models[place : place + 1], *models]
-    return next((model for model in in_order if model.signature.digest == spec.digest), None)
-
-
-def compare_data(part: Evidence, model: Model, inputs: Inputs, again: str) -> Check:
-    """Whether these are the inputs of a run; `again` is the command that checks the file."""
-    spec = part.study.inputs
-    try:
-        here = fit(inputs, model.signature.shape).digest()
-    except InvalidArgument as error:
-        return Status.REFUTED.of(f"No: these are not the data of the run: {error}.")
-    if here == spec.digest:
-        return Status.FOLLOWS.of(f"Data: yes, {spec.number:,} inputs with digest {here}.")
-    return Status.REFUTED.of(
-        f"No: these are not the inputs of the run. Here are {len(inputs):,} with digest {here} "
-        f"({inputs.selection or 'all inputs'}), the file names {spec.number:,} with digest "
-        f"{spec.digest} ({spec.selection or 'all inputs'}).",
-        f"If the data are the same, read and choose the inputs as the run did: {again}.",
-    )
-
-
 def command_words(evidence: Evidence) -> str:
     """The command of the run, one line, whatever a hostile file wrote."""
     text = escape_unprintable(evidence.command)
     return f": {text[:_LONGEST_NAME]}" if text else ""
-
-
-def and_words(names: Sequence[str]) -> str:
-    """a, b and c."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

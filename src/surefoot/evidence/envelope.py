@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from surefoot.errors import EvidenceFailed, InvalidArgument, MissingPackage, ReportFailed
+from surefoot.errors import EvidenceFailed, InvalidArgument, ReportFailed, needing
 from surefoot.evidence.packed import NEW_COPY, Unpacking, damaged, json_text
 from surefoot.system.text import Json
 
@@ -144,12 +144,8 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
 
 
 def _serialization() -> ModuleType:
-    try:
+    with needing("signatures need cryptography: pip install 'surefoot[sign]'"):
         from cryptography.hazmat.primitives import serialization
-    except ImportError as error:
-        raise MissingPackage(
-            "signatures need cryptography: pip install 'surefoot[sign]'"
-        ) from error
     return serialization
 
 

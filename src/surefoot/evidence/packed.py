@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from surefoot.core.tasks import Entry
 from surefoot.errors import EvidenceFailed
 from surefoot.records.json_records import column_from_plain, result_from_plain, result_to_json
@@ -119,6 +121,8 @@ class Unpacking:
                 object_pairs_hook=_without_doubles,
                 parse_constant=_refuse_constant,
             )
+        except UnicodeDecodeError:
+            raise damaged("it is no evidence file") from None
         except (ValueError, RecursionError) as error:
             raise damaged(f"the file is not JSON as surefoot writes it ({error})") from error
 
@@ -244,8 +248,8 @@ def without_arrays(inputs: Table, journal: Table) -> tuple[Table, Table, Table |
         return inputs, journal, None
     arrays = [_bytes_of(text) or b"" for text in places]
     # The bytes of one place together: those of neighbouring values are alike, and pack better.
-    parts = [one[place::_VALUE] for one in arrays for place in range(_VALUE)]
-    data = base64.b64encode(zlib.compress(b"".join(parts), 9)).decode()
+    planes = b"".join(_turned(one, -1, _VALUE) for one in arrays)
+    data = base64.b64encode(zlib.compress(planes, 9)).decode()
     lengths = [len(one) for one in arrays]
     return inputs, journal, {"encoding": ENCODING, "lengths": lengths, "data": data}
 
@@ -262,7 +266,7 @@ def with_arrays(
         raise damaged("the counterexamples of the file are damaged")
     content, texts, start = unpacking.inflate(table["data"], sum(lengths)), [], 0
     for length in lengths:
-        plain = _in_order(content[start : start + length])
+        plain = _turned(content[start : start + length], _VALUE, -1)
         texts.append(base64.b64encode(plain).decode())
         start += length
 
@@ -302,9 +306,6 @@ def _bytes_of(text: str) -> bytes | None:
     return content if whole else None
 
 
-def _in_order(content: bytes) -> bytes:
-    values = len(content) // _VALUE
-    plain = bytearray(len(content))
-    for place in range(_VALUE):
-        plain[place::_VALUE] = content[place * values : (place + 1) * values]
-    return bytes(plain)
+def _turned(content: bytes, rows: int, columns: int) -> bytes:
+    """Bytes in rows, column by column."""
+    return np.frombuffer(content, np.uint8).reshape(rows, columns).T.tobytes()

@@ -12,9 +12,13 @@ from surefoot.catalogue.methods import METHODS, AttackFunction
 from surefoot.conclude.accuracy import each_result, procedures_of, with_other_label
 from surefoot.conclude.curves import WHOLE, conclude_curves, procedure_of, shuffled
 from surefoot.conclude.facts import StudyFacts, draws_of, recorded_facts
-from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
 from surefoot.conclude.radii import at_radii, brackets_of, conclude_attack, conclude_radii, searches
-from surefoot.conclude.sampling import conclude_samples
+from surefoot.conclude.sampling import (
+    conclude_mean,
+    conclude_samples,
+    mean_procedure,
+    results_of_inputs,
+)
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.conclude.smoothing import conclude_certificates, procedures_of_radii
 from surefoot.conclude.splitting import conclude_splitting, procedures_of_splitting
@@ -33,6 +37,11 @@ from surefoot.records.record import AttackSummary, Curves, InputRow, Radii, Reco
 from surefoot.records.spec import StudySpec
 from surefoot.store.chains import Coverage
 
+BROKEN = (
+    *(ArithmeticError, LookupError, TypeError, ValueError),
+    *(AttributeError, RuntimeError, StopIteration),
+)
+"""What a method raises whose options or evidence no run can have."""
 _MOST_INPUTS = 1_000_000
 """Of a study: a hostile file cannot have us count to a billion."""
 Entries = Mapping[str, Sequence[Entry]]

@@ -231,14 +231,7 @@ def _compared(
         comparison_error(study),
     )
     accepted = bool(study.options.get("accept_clean_accuracy"))
-    claims = not_worse_than(
-        result.record,
-        earlier.record,
-        names=required.names,
-        margin=required.margin,
-        error=required.error,
-        accepted=accepted,
-    )
+    claims = not_worse_than(result.record, earlier.record, required, accepted=accepted)
     verdicts = (*result.verdicts, *claims)
     demanded = result.record.required or Requirements(accept_clean_accuracy=accepted)
     every = replace(demanded, earlier=required)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from surefoot.commands.values import Given
 from surefoot.core.claims import Claim, Verdict
 from surefoot.report.export.sentence import markdown, visible
-from surefoot.report.junit import Case
-from surefoot.report.junit import Outcome as CaseOutcome
+from surefoot.report.junit import Case, case_of_verdict
 from surefoot.report.sentences import required_statement, sentence
 
 if TYPE_CHECKING:
@@ -25,19 +24,14 @@ if TYPE_CHECKING:
 class Outcome(StrEnum):
     """What a requirement, a study or a whole file came to."""
 
-    PASSED = "passed"
-    REFUTED = "refuted"
-    UNDECIDED = "undecided"
-    ERROR = "error"
+    PASS = Verdict.PASS.value
+    FAIL = Verdict.FAIL.value
+    UNDECIDED = Verdict.UNDECIDED.value
+    ERROR = "ERROR"
 
 
-_OF_VERDICT = {
-    Verdict.PASS: Outcome.PASSED,
-    Verdict.FAIL: Outcome.REFUTED,
-    Verdict.UNDECIDED: Outcome.UNDECIDED,
-}
-_WORST_FIRST = (Outcome.ERROR, Outcome.REFUTED, Outcome.UNDECIDED)
-EXIT_CODES = {Outcome.PASSED: 0, Outcome.REFUTED: 1, Outcome.UNDECIDED: 2, Outcome.ERROR: 3}
+_WORST_FIRST = (Outcome.ERROR, Outcome.FAIL, Outcome.UNDECIDED)
+EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 2, Outcome.ERROR: 3}
 """Those of every command."""
 
 
@@ -132,8 +126,8 @@ class GateVerdict:
 
     @property
     def outcome(self) -> Outcome:
-        """Passed, refuted or undecided."""
-        return _OF_VERDICT[self.claim.verdict or Verdict.UNDECIDED]
+        """That of its claim."""
+        return Outcome(self.claim.verdict or Verdict.UNDECIDED)
 
     @property
     def sentence(self) -> str:
@@ -192,19 +186,13 @@ class StudyOutcome:
 
 def worst(outcomes: Sequence[Outcome]) -> Outcome:
     """What several come to together: an error, else one refuted, else one undecided."""
-    return next((one for one in _WORST_FIRST if one in outcomes), Outcome.PASSED)
+    return next((one for one in _WORST_FIRST if one in outcomes), Outcome.PASS)
 
 
 _NO_REQUIREMENT = "measured"
 """A study of which nothing is required."""
 _WIDTH = max(len(word) for word in (*Outcome, _NO_REQUIREMENT))
 _RECORDED = " [recorded earlier]"
-_CASES: dict[Outcome, CaseOutcome] = {
-    Outcome.PASSED: "passed",
-    Outcome.REFUTED: "failed",
-    Outcome.UNDECIDED: "undecided",
-    Outcome.ERROR: "error",
-}
 
 
 def study_lines(outcome: StudyOutcome) -> list[str]:
@@ -221,9 +209,9 @@ def study_lines(outcome: StudyOutcome) -> list[str]:
 
 def _indented(outcome: StudyOutcome) -> list[str]:
     below = list[str]()
-    if any(v.outcome is not Outcome.PASSED for v in outcome.verdicts):
+    if any(v.outcome is not Outcome.PASS for v in outcome.verdicts):
         # the classes that are not shown to meet what is required, where not all of them are
-        below = [v.message for v in outcome.classes if v.outcome is not Outcome.PASSED]
+        below = [v.message for v in outcome.classes if v.outcome is not Outcome.PASS]
     return [f"{'':{_WIDTH}}  - {visible(words)}" for words in (*below, *outcome.cautions)]
 
 
@@ -233,14 +221,16 @@ def junit_cases(outcomes: Sequence[StudyOutcome]) -> list[Case]:
     for one in outcomes:
         if not one.verdicts:
             words = "\n".join((one.message or "nothing was required", *one.cautions))
-            name = one.name if one.outcome is Outcome.ERROR else f"{one.name} was measured"
-            cases.append(Case(one.name, name, _CASES[one.outcome], words, one.seconds))
+            case = Case(one.name, f"{one.name} was measured", "passed", words, one.seconds)
+            error = one.outcome is Outcome.ERROR
+            cases.append(replace(case, name=one.name, outcome="error") if error else case)
         seconds = one.seconds / max(1, len(one.verdicts))
         subject = [] if one.result is None else one.result.view.subject
         about = "\n".join((*subject, *one.cautions))
-        for v in one.verdicts:
-            outcome, message = _CASES[v.outcome], " ".join([v.message, *one.notes])
-            cases.append(Case(one.name, v.requirement, outcome, message, seconds, about))
+        cases += [
+            case_of_verdict(one.name, v.claim, v.measured, one.notes, seconds, about)
+            for v in one.verdicts
+        ]
     return cases
 
 

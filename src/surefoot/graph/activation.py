@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from surefoot.subject.protocols import Array
 
@@ -22,7 +23,7 @@ def halves(slope: Array) -> Array:
 
 def activated(v: Array, slope: Array) -> Array:
     """Outputs of sums."""
-    out = np.maximum(v, slope * v)
+    out = array_namespace(v).maximum(v, slope * v)
     if (slope < 0).any():
         half = halves(slope)
         curve = half * np.tanh(half * v) + (1 - half)

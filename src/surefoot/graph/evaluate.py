@@ -98,7 +98,8 @@ def program(graph: Graph, output: str, table: Mapping[str, Operator] = OPERATORS
         if on_host or node.op in FROM_SHAPES:
             host |= set(node.outputs)
         dead = tuple(n for n, user in last.items() if user is node and n not in (name, ""))
-        steps.append(Step(node, table[node.op], on_host, dead))
+        run = (OPERATORS if on_host else table)[node.op]
+        steps.append(Step(node, run, on_host, dead))
     return Program(part, name, tuple(steps))
 
 

@@ -15,8 +15,9 @@ from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.graph import operator_gradients as operators
 from surefoot.graph.graph import Graph, read_graph, tensor_before
 from surefoot.graph.network import Values
-from surefoot.graph.onnx_file import load_proto, quiet_session, require_onnx
+from surefoot.graph.onnx_file import quiet_session, require_onnx
 from surefoot.graph.operators import FLOAT_CODES, Call, Node
+from surefoot.graph.plain_operators import load_plain
 from surefoot.subject.protocols import Array
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class GradientGraph:
 
 def read_gradient_graph(source: Path | bytes, output: str) -> GradientGraph:
     """The graph of a file; an operator whose gradient is not known is refused by name."""
-    model = load_proto(source)
+    model = load_plain(source)
     whole = read_graph(model)
     ending = ending_of(whole, output)
     smooth = {whole.input_name}  # what changes with the input, as far as the operators' names tell

@@ -205,20 +205,14 @@ def _by_reference(
     """The outputs of an operator on constants, by onnx's reference implementation."""
     from onnx.reference import ReferenceEvaluator
 
-    helper = onnx.helper
     fed = {name: constants[name] for name in node.inputs if name}
-    infos = [
-        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-        for n, a in fed.items()
-    ]
     own = onnx.NodeProto()
     own.CopyFrom(proto)
     del own.input[:]
     own.input.extend(node.inputs)
-    ends = [helper.make_empty_tensor_value_info(name) for name in node.outputs if name]
-    graph = helper.make_graph([own], "constant", infos, ends)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    values: list[Values] = ReferenceEvaluator(made).run(None, fed)
+    ends, opsets = filter(None, node.outputs), [onnx.helper.make_opsetid("", opset)]
+    function = onnx.helper.make_function("", "constant", list(fed), list(ends), [own], opsets)
+    values: list[Values] = ReferenceEvaluator(function).run(None, fed, attributes={})
     return values
 
 

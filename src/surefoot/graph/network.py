@@ -7,12 +7,14 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
 from surefoot.errors import InvalidArgument
 from surefoot.graph.activation import CURVES, activated, steepness
 from surefoot.graph.linear_map import (
+    Convert,
     Convolution,
     Dense,
     Diagonal,
@@ -120,7 +122,8 @@ class Layer:
                 f"a layer of weights {self.weights.shape} needs {rows} biases and slopes, got "
                 f"{self.bias.shape} and {self.slope.shape}"
             )
-        if not (np.isfinite(self.weights.total) and np.isfinite(self.bias).all()):
+        xp = array_namespace(self.bias)
+        if not (np.isfinite(self.weights.total) and xp.isfinite(self.bias).all()):
             raise InvalidArgument(
                 "a layer holds weights that are not finite, nothing can be proved: export it again"
             )
@@ -143,11 +146,20 @@ class Layer:
         bias, underflow = weight_sizes(self.bias), flushed(terms) + SMALLEST * size
         return SumSizes(sizes, bias, underflow, once, added)
 
+    def converted(self, change: Convert) -> Layer:
+        """The same in other arrays."""
+        own = self.sum_sizes
+        weights = None if own.weights is None else own.weights.converted(change)
+        parts = (own.constant, own.underflow, own.roundings, own.additions)
+        constant, underflow, roundings, additions = map(change, parts)
+        sums = SumSizes(weights, constant, underflow, roundings, additions, own.peak)
+        return Layer(self.weights.converted(change), change(self.bias), change(self.slope), sums)
+
     def sizes_at(self, h: Floats) -> Floats:
         """The sizes of its sums where absolute outputs of the layer before are at most h."""
         sums = self.sum_sizes
-        sizes = (sums.weights or absolute(self.weights)).forward(h) + sums.constant
-        return np.asarray(sizes)
+        sizes: Floats = (sums.weights or absolute(self.weights)).forward(h) + sums.constant
+        return sizes
 
     def float32_errors(self, low: Floats, high: Floats, sizes: Floats) -> Floats:
         """How far sums computed in float32 are from weights·h + bias, h computed, in [low, high].
@@ -156,20 +168,22 @@ class Layer:
         terms above 0, or of all below. A slope times a sum is rounded too, here as if the sum
         itself had been.
         """
-        sums, up, down = self.sum_sizes, np.maximum(high, 0.0), np.maximum(-low, 0.0)
+        xp, sums = array_namespace(low), self.sum_sizes
+        up, down = (high + abs(high)) / 2, (abs(low) - low) / 2
         if sums.weights is None and not down.any():
             within = sizes - sums.constant
         else:
             within = absolute(self.weights).forward(up + down)
-        within = within + np.abs(self.weights.forward(up - down))
+        within = within + abs(self.weights.forward(up - down))
         share = (sums.roundings + sums.additions) * UNIT
         gamma = share / (1 - share)
-        partial = np.minimum(within / 2 + sums.constant + gamma * sizes, sizes)
+        partial = xp.minimum(within / 2 + sums.constant + gamma * sizes, sizes)
         error = UNIT / (1 - share) * (sums.roundings * sizes + sums.additions * partial)
         leaky = (self.slope > 0) & (self.slope < 1)
-        again = 2 * UNIT * sizes + SMALLEST / np.where(leaky, self.slope, 1.0)
-        error = error + sums.underflow + np.where(leaky, again, 0.0)
-        return np.asarray(error * _UPWARDS)
+        again = 2 * UNIT * sizes + SMALLEST / xp.where(leaky, self.slope, 1.0)
+        error = error + sums.underflow + xp.where(leaky, again, 0.0)
+        errors: Floats = error * _UPWARDS
+        return errors
 
     def __call__(self, h: Floats) -> Floats:
         """The layer's outputs for a batch."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.errors import InvalidArgument, MissingPackage, refusing
+from surefoot.errors import InvalidArgument, needing, refusing
 from surefoot.system.user_code import error_text
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ Attributes = Mapping[str, Any]
 
 def require_onnx(why: str = "proofs read the layers of an ONNX file") -> ModuleType:
     """The onnx package, or the line that installs it."""
-    try:
+    with needing(f"{why}: pip install 'surefoot[verify]'"):
         return import_module("onnx")
-    except ImportError as error:
-        raise MissingPackage(f"{why}: pip install 'surefoot[verify]'") from error
 
 
 def one_line(error: BaseException) -> str:

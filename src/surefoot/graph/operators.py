@@ -492,11 +492,17 @@ def _scale_of(c: Call, place: int) -> tuple[Array, Array]:
     return scale, zero
 
 
+_QUANTA = {2: "uint8", 3: "int8", 4: "uint16", 5: "int16"}
+
+
 def quantised(c: Call, x: Array, place: int, rounded: Callable[[Array], Array]) -> Array:
     """Whole numbers as floats: what follows takes them so, and a slope can pass."""
     scale, zero = _scale_of(c, place)
     known = c.host[place + 1] if place + 1 < len(c.host) else None
-    info = np.iinfo(np.uint8 if known is None else known.dtype)
+    code = c.at("output_dtype", 0) or 2  # without a zero point; it must be that of one
+    if known is None and code not in _QUANTA:
+        raise c.unread(f"it quantises to type {code}")
+    info = np.iinfo(_QUANTA[code] if known is None else known.dtype)
     whole = rounded(x / scale)
     moved = whole if zero is None else whole + c.xp.astype(zero, whole.dtype)
     return c.xp.clip(moved, float(info.min), float(info.max))

@@ -471,9 +471,11 @@ def proof_graph(source: Source, shape: tuple[int, ...] | None) -> ProofGraph:
     feeds = [i for i in model.graph.input if i.name not in inits]
     if len(feeds) != 1 or len(model.graph.output) != 1:
         names = [v.name for v in (*feeds, *model.graph.output)]
+        cut = f"'model.onnx', 'scores.onnx', {names[: len(feeds)]}, {[_scores_of(model)]}"
+        keep = f"keep the scores alone, with onnx.utils.extract_model({cut})"
         raise InvalidArgument(
-            f"proofs need a model of one input and one output, got {', '.join(names)}: export "
-            "only the scores"
+            f"proofs need a model of one input and one output, got {', '.join(names)}: "
+            + (keep if len(feeds) == 1 else "export it with one input, the scores as only output")
         )
     element = feeds[0].type.tensor_type.elem_type
     dtype = np.dtype(require_onnx().helper.tensor_dtype_to_np_dtype(element))
@@ -492,6 +494,16 @@ def proof_graph(source: Source, shape: tuple[int, ...] | None) -> ProofGraph:
         leading, model, wide, dtype, whole, scores, relu, softmax, normalised,
         _rounds_constants(model, leading),
     )  # fmt: skip
+
+
+def _scores_of(model: ModelProto) -> str:
+    """The output with the scores, as well as names and types say it; not the maps of a ZipMap."""
+    nodes = (node for node in model.graph.node if node.op_type == "ZipMap")
+    maps: dict[str, str] = {node.output[0]: node.input[0] for node in nodes}
+    whole = (require_onnx().TensorProto.INT64, require_onnx().TensorProto.INT32)
+    outputs = [v.name for v in model.graph.output if v.type.tensor_type.elem_type not in whole]
+    last: str = (outputs or [v.name for v in model.graph.output])[-1]
+    return maps.get(last, last)
 
 
 def _rounds_constants(model: ModelProto, wide: Graph) -> bool:

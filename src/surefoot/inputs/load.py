@@ -171,6 +171,10 @@ def _from_path(path: Path, options: ReadOptions) -> Inputs:
         return from_table_file(path, options)
     if suffix in ("folder", ".csv"):
         return (from_folder if suffix == "folder" else from_csv)(path, options)
+    if suffix in (".onnx", ".pt", ".pt2", ".pth", ".joblib", ".keras"):
+        raise InvalidArgument(
+            f"{path} is a model, where data are expected: give the model first, then the data"
+        )
     raise InvalidArgument(
         f"{path}: data are read from .npz, .npy (with labels=, --labels), .csv of file,label or "
         "text,label, tables (.csv and .parquet, with labels=, --labels), .jsonl, .txt, and folders "

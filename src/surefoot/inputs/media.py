@@ -14,16 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidArgument, refusing
+from surefoot.inputs import items
 from surefoot.inputs.arrays import ReadOptions, from_arrays
 from surefoot.inputs.bounded_pattern import BoundedPattern
 from surefoot.inputs.images import MOST_BYTES, Stacked, image_files, stack_images
-from surefoot.inputs.items import (
-    REAL,
-    csv_rows,
-    folder_classes,
-    refuse_cells,
-    refuse_other_separators,
-)
 from surefoot.inputs.labels import Labels, read_labels
 from surefoot.subject.inputs import Inputs
 from surefoot.system.memory_limits import refuse_too_large
@@ -280,7 +274,7 @@ def folder_labels(
             '(labels="none") to study all of them without labels'
         )
     folders = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
-    classes = folder_classes(path, folders, options)
+    classes = items.folder_classes(path, folders, options)
     return replace(classes, numbers=classes.numbers[[folders.index(top[0]) for top in tops]])
 
 
@@ -331,14 +325,14 @@ def from_folder(path: Path, options: ReadOptions) -> Inputs:
 
 def from_csv(path: Path, options: ReadOptions) -> Inputs:
     """A CSV with the column file and, where labels are known, label; files relative to it."""
-    first, rows = csv_rows(path)
+    first, rows = items.csv_rows(path)
     header = [name.strip() for name in first]
-    refuse_other_separators(header, str(path))
+    items.refuse_other_separators(header, str(path))
     if "label" in header and "file" not in header:
         others = [
             cell for row in rows for name, cell in zip(header, row, strict=False) if name != "label"
         ]
-        if others and all(map(REAL.fullmatch, others)):
+        if others and all(map(items.REAL.fullmatch, others)):
             raise InvalidArgument(f"{path} is a table with a column label: say --labels label")
         raise InvalidArgument(
             f"{path} has a column label and no column file: for a list of images add file; if it "
@@ -353,7 +347,7 @@ def from_csv(path: Path, options: ReadOptions) -> Inputs:
     of = header.index("label") if "label" in header else None
     for number, row in enumerate(rows, 1):
         if len(row) > len(header):
-            refuse_cells(path, number, row, header)
+            items.refuse_cells(path, number, row, header)
         if len(row) <= max(at, of or 0) or not all(row[i].strip() for i in (at, of or at)):
             raise InvalidArgument(
                 f"{path}: row {number} lacks a file or a label: fill it in, or leave the row out"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.limits import check_fields, whole
 from surefoot.errors import InvalidArgument, refusing
 from surefoot.inputs.bounded_pattern import BoundedPattern
 from surefoot.inputs.files import read_npy
@@ -96,19 +97,15 @@ class Selection:
     """
 
     classes: tuple[int, ...] = ()
-    first: int | None = None
-    random: int | None = None
-    seed: int = 1
+    first: int | None = field(default=None, metadata=whole(1))
+    random: int | None = field(default=None, metadata=whole(1))
+    seed: int = field(default=1, metadata=whole(0))
     correct_only: bool = False
 
     def __post_init__(self) -> None:
         if self.first is not None and self.random is not None:
             raise InvalidArgument("choose either first or random, not both")
-        for name, n in (("first", self.first), ("random", self.random)):
-            if n is not None and n < 1:
-                raise InvalidArgument(f"{name} must be an integer ≥ 1, got {n}")
-        if self.seed < 0:
-            raise InvalidArgument(f"seed must be an integer ≥ 0, got {self.seed}")
+        check_fields(self)
 
 
 def select(

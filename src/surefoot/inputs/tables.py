@@ -359,12 +359,12 @@ def _read_csv(path: Path) -> Table:
             "file"
         )
     header, rows = csv_rows(path)
-    _check_headings(header, str(path))
-    if all(_NUMBER.fullmatch(heading) for heading in header):
+    if header and all(_NUMBER.fullmatch(heading) for heading in header):
         raise InvalidArgument(
             f"{path}: the first row must hold the names of the columns, got the values "
-            f"{', '.join(header[:3])}, …"
+            f"{', '.join(header[:3])}, …: add such a row above"
         )
+    _check_headings(header, str(path))
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             refuse_cells(path, number, row, header)

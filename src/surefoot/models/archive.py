@@ -94,6 +94,14 @@ _MOST_NESTING = 100
 Parts = Mapping[str, bytes]
 
 
+def is_archive(path: Path) -> bool:
+    """Whether it is a zip archive, a damaged one too: `is_zipfile` raises for some of these."""
+    try:
+        return zipfile.is_zipfile(path)
+    except zipfile.BadZipFile:
+        return True
+
+
 def read_parts(path: Path) -> Parts:
     """The files in an archive by their names below its one top folder."""
     # zipfile raises errors of many kinds, UnicodeDecodeError among them
@@ -285,7 +293,7 @@ def _is_plain_tree(text: str) -> bool:
 
 def export_input_shape(path: Path) -> tuple[int | None, ...] | None:
     """The shape of one input; None for a length that is open, or where the file does not say."""
-    if not zipfile.is_zipfile(path):
+    if not is_archive(path):
         return None
     parts = read_parts(path)
     if not is_export(parts):

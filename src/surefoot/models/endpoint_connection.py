@@ -504,8 +504,6 @@ def _line(process: int, on_this_machine: bool, *more: object) -> Iterator[_Line]
 
 
 def _httpx() -> ModuleType:
-    try:
+    with errors.needing("a model behind HTTP needs httpx: pip install httpx"):
         import httpx
-    except ImportError as error:
-        raise errors.MissingPackage("a model behind HTTP needs httpx: pip install httpx") from error
     return httpx

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from surefoot.errors import InvalidArgument, MissingPackage, refusing
+from surefoot.errors import InvalidArgument, MissingPackage, needing, refusing
 from surefoot.models.load_options import LoadOptions
 from surefoot.models.python import named_by_file, wrap_callable
 from surefoot.subject.protocols import HostArray, Model
@@ -163,10 +163,8 @@ def _config_of_zip(path: Path) -> bytes:
 
 
 def _config_of_h5(path: Path) -> bytes | str:
-    try:
+    with needing(f"{path} needs h5py: pip install h5py"):
         h5py: Any = importlib.import_module("h5py")
-    except ImportError as error:
-        raise MissingPackage(f"{path} needs h5py: pip install h5py") from error
     with h5py.File(path, "r") as file:
         text: bytes | str = file.attrs["model_config"]
     return text

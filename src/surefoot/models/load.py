@@ -15,6 +15,7 @@ from pathlib import Path
 
 from surefoot.core.results import Interval
 from surefoot.errors import INTERRUPTS, InvalidArgument
+from surefoot.models import python
 from surefoot.models.archive import export_input_shape
 from surefoot.models.call_limit import USUAL_SECONDS, checked_limit, limit_of_program
 from surefoot.models.endpoint import endpoint_input_shape, open_endpoint
@@ -22,15 +23,6 @@ from surefoot.models.endpoint_connection import is_address, refuse_unused_variab
 from surefoot.models.keras import keras_input_shape, open_keras
 from surefoot.models.load_options import LoadOptions, Source, interval, normalisation, scores_kind
 from surefoot.models.onnx import onnx_input_shape, open_onnx
-from surefoot.models.python import (
-    functions_in_words,
-    functions_of,
-    import_object,
-    is_predictor,
-    named_by_file,
-    wrap_callable,
-    wrap_items,
-)
 from surefoot.models.torch import is_module, open_torch, wrap_module
 from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.protocols import Item, Model
@@ -47,7 +39,7 @@ def open_pickle(
             "or pass --trust (trust=True) if you made the file yourself"
         )
     loaded = wrap(_read(path), replace(options, trust=False))
-    return named_by_file(loaded, path, "the bytes of the pickle")
+    return python.named_by_file(loaded, path, "the bytes of the pickle")
 
 
 def _read(path: Path) -> Source:
@@ -139,7 +131,7 @@ def load_model(
 def _of_items(source: Source, options: LoadOptions, examples: Inputs | Sequence[Item]) -> Model:
     """A function, an estimator, or an estimator in a trusted pickle."""
     if not isinstance(source, str | Path):
-        return wrap_items(source, options, examples)
+        return python.wrap_items(source, options, examples)
     path = Path(source)
     if not is_address(source):
         _refuse_missing(path)
@@ -148,7 +140,7 @@ def _of_items(source: Source, options: LoadOptions, examples: Inputs | Sequence[
             f"{source} takes arrays of numbers, but the inputs are items: give a function of a "
             "list of items, such as mymodel:classify, or arrays as inputs"
         )
-    return open_pickle(path, options, lambda loaded, own: wrap_items(loaded, own, examples))
+    return open_pickle(path, options, lambda loaded, own: python.wrap_items(loaded, own, examples))
 
 
 def declared_shape(
@@ -180,7 +172,7 @@ def _names_python(source: Source) -> bool:
 
 def _imported(name: str) -> Source:
     try:
-        return import_object(name)
+        return python.import_object(name)
     except InvalidArgument as error:
         if Path(name.rpartition(":")[0]).is_file():
             raise  # the file is there: it says what is wrong in it
@@ -194,7 +186,7 @@ def _refuse_missing(path: Path) -> None:
             f"{path / 'model.onnx'}"
         )
     if path.suffix == ".py" and path.is_file():
-        known = functions_in_words(path, functions_of(path))
+        known = python.functions_in_words(path, python.functions_of(path))
         raise InvalidArgument(f"{path} is a Python file: name the function in it, {known}")
     if not path.is_file():
         hint = "" if path.suffix else ", or write package.module:function for a Python function"
@@ -244,6 +236,6 @@ _SHAPES: Mapping[str, Callable[[Path], tuple[int | None, ...] | None]] = {
 
 _OBJECTS: tuple[tuple[Callable[[Source], bool], Callable[[Source, LoadOptions], Model]], ...] = (
     (is_module, wrap_module),
-    (is_predictor, wrap_callable),
+    (python.is_predictor, python.wrap_callable),
 )
 """The wrapper of each kind of object in memory; the first that matches is taken."""

@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from surefoot.core.limits import check_fields, limit
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.models.call_limit import USUAL_SECONDS
 from surefoot.subject.inputs import Feature
 from surefoot.subject.protocols import LARGEST_NUMBER, Array, Scores, Signature
 
+_FINITE = limit(lambda numbers: all(map(math.isfinite, numbers)), "be finite")
+_ABOVE_0 = limit(lambda numbers: all(0 < n < math.inf for n in numbers), "be finite and above 0")
+
 
 @dataclass(frozen=True)
 class Normalise:
     """(x - mean) / std, per channel or with one number for all."""
 
-    mean: tuple[float, ...] = (0.0,)
-    std: tuple[float, ...] = (1.0,)
+    mean: tuple[float, ...] = field(default=(0.0,), metadata=_FINITE)
+    std: tuple[float, ...] = field(default=(1.0,), metadata=_ABOVE_0)
 
     def __post_init__(self) -> None:
         if len(self.mean) != len(self.std):
             raise InvalidArgument(
                 f"mean has {len(self.mean)} numbers and std {len(self.std)}: give as many of each"
             )
-        if not all(0 < s < math.inf for s in self.std):
-            raise InvalidArgument(f"std must be finite and above 0, got {self.std}")
-        if not all(math.isfinite(m) for m in self.mean):
-            raise InvalidArgument(f"mean must be finite, got {self.mean}")
+        check_fields(self)
         small = 1 / LARGEST_NUMBER
         if any(abs(m) > LARGEST_NUMBER for m in self.mean) or not all(
             small <= s <= LARGEST_NUMBER for s in self.std

@@ -24,6 +24,7 @@ from surefoot.graph import evaluate, onnx_file
 from surefoot.graph.free_batch import BatchStays, free_batch, rewritten
 from surefoot.graph.gradient import GradientGraph, ending_of, read_gradient_graph
 from surefoot.graph.graph import Graph, read_graph
+from surefoot.graph.plain_operators import load_plain
 from surefoot.models import scores as answers
 from surefoot.models import torch as torch_models
 from surefoot.models import torch_modules as modules
@@ -48,6 +49,11 @@ _DTYPES: dict[str, type[np.generic]] = {
     "tensor(int64)": np.int64,
 }
 _CUDA = "CUDAExecutionProvider"
+_BY_BATCH = b"DynamicQuantize"
+"""In the names of operators that scale all rows of a batch together, by the largest among them."""
+_ALONE = (
+    "it quantises by the range of a whole batch, so that an answer would depend on the other inputs"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +99,13 @@ class _GraphFile:
         content = self.source.content
         if not self.freed:
             return content
-        model = onnx_file.load_proto(content)
+        model = load_plain(content)
         return rewritten(model, read_graph(model), self.output)
 
     @cached_property
     def graph(self) -> Graph:
         """The graph of the model as it is run."""
-        return read_graph(onnx_file.load_proto(self.content))
+        return read_graph(load_plain(self.content))
 
     def __reduce__(self) -> tuple[Item, ...]:
         """Without what another process reads for itself."""
@@ -116,9 +122,10 @@ class _GraphFile:
 class OnnxModel(answers.OfRows):
     """A session with what is needed to feed it and to read its answer.
 
-    `batch` is what a file fixes and could not be made free, for the reason `batch_stays`; `freed`
-    is how far a free batch is from the file's own, as a share of the largest output. `device` is
-    the GPU whose memory is bound where onnxruntime runs there.
+    `batch` is what a file fixes and could not be made free, for the reason `batch_stays`, or 1
+    where rows are not independent; `freed` is how far a free batch is from the file's own, as a
+    share of the largest output. `device` is the GPU whose memory is bound where onnxruntime runs
+    there.
     """
 
     session: InferenceSession
@@ -159,6 +166,8 @@ class OnnxModel(answers.OfRows):
     @property
     def run_note(self) -> tuple[bool, str]:
         """Whether the file is run as it should be, and how."""
+        if self.batch_stays == _ALONE:
+            return False, f"{_ALONE}: it is run one input at a time; static quantisation is faster"
         if self.batch_stays:
             return False, (
                 f"it takes batches of exactly {self.batch}, and no others ({self.batch_stays}), so "
@@ -343,6 +352,13 @@ def open_onnx(path: Path, options: LoadOptions) -> OnnxModel | torch_models.Torc
     )  # fmt: skip
     signature = answers.complete_signature(draft, model.rows, scores)
     model = _with_free_batch(replace(model, signature=signature, path=path))
+    if _BY_BATCH in files.content:
+        if model.batch not in (None, 1):
+            raise InvalidArgument(
+                f"{path} takes batches of exactly {model.batch}, and {_ALONE}: export it with a "
+                "free batch axis, or quantise it statically"
+            )
+        model = replace(model, batch=1, batch_stays=_ALONE)
     return model if on_processor else _on_device(model, options)
 
 
@@ -355,7 +371,7 @@ def _with_free_batch(model: OnnxModel) -> OnnxModel:
     ready = answers.cast_to(model.normalise(x[rows]), model.dtype)
     size = model.batch
     try:
-        proto = onnx_file.load_proto(model.graph.content)
+        proto = load_plain(model.graph.content)
         free = free_batch(
             proto, model.output_name, ready, lambda x: answers.in_pieces(x, size, model._run)
         )
@@ -370,6 +386,11 @@ def _on_device(model: OnnxModel, options: LoadOptions) -> OnnxModel | torch_mode
     import onnxruntime
 
     device = str(options.device)
+    if model.batch_stays == _ALONE:
+        raise InvalidArgument(
+            f"{model.path} is run one input at a time, for which a GPU is too slow: {_ALONE}; "
+            "quantise it statically, or leave out --device"
+        )
     if model.batch is not None:
         raise InvalidArgument(
             f"{model.path} takes batches of exactly {model.batch}, which cannot be made free "

@@ -28,7 +28,7 @@ from surefoot.graph.gradient import as_rows
 from surefoot.models import scores as answers
 from surefoot.models.frames import estimator_run, fitted_classes, probe_rows
 from surefoot.models.load_options import LoadOptions, Normalise, Source
-from surefoot.subject.inputs import Inputs
+from surefoot.subject.inputs import Feature, Inputs
 from surefoot.subject.items import as_item_array, copy_item, item_digest
 from surefoot.subject.protocols import Array, HostArray, Item, Model, Outputs, Scores, Signature
 from surefoot.system.user_code import error_text, raised_words
@@ -177,6 +177,16 @@ def is_predictor(source: Source) -> bool:
     return hasattr(source, "predict_proba") or callable(source) or hasattr(source, "predict")
 
 
+def _are_these_labels(features: Sequence[Feature]) -> str:
+    """What to do where a model fails on a table with a column of text; empty without one."""
+    texts = [(f.name, len(f.categories)) for f in features if f.dtype == "text"]
+    return "".join(
+        f"it gets the column {name}, text with {number} values: if these are the labels, pass "
+        f"--labels {name} (labels=)"
+        for name, number in texts[-1:]
+    )
+
+
 def wrap_callable(source: Source, options: LoadOptions) -> PythonModel:
     """An estimator with `predict_proba`, a regressor with `predict`, or a function of a batch."""
     options.refuse_output()
@@ -213,7 +223,7 @@ def wrap_callable(source: Source, options: LoadOptions) -> PythonModel:
     def first_rows(x: NDArray[np.float32]) -> Array:
         nonlocal private
         x = probe_rows(x, options.features)
-        with answers.model_errors():
+        with answers.model_errors(_are_these_labels(options.features)):
             writes, answer = _writes(run, normalise(x))
             private = private or writes
             return answers.read_output(answer, len(x), draft.scores)

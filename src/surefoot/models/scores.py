@@ -37,7 +37,7 @@ _PROBE_SEED = 20240607
 
 
 @contextmanager
-def model_errors() -> Iterator[None]:
+def model_errors(way_out: str = "") -> Iterator[None]:
     """Turn whatever the model raises into one of our two errors."""
     try:
         with within_program():
@@ -49,7 +49,8 @@ def model_errors() -> Iterator[None]:
         if isinstance(error, MemoryError) or any(sign in text.lower() for sign in _MEMORY_WORDS):
             raise OutOfMemory(text) from error
         raise ModelFailed(
-            f"the model {raised_words(error)}: correct it, or give it inputs that it takes"
+            f"the model {raised_words(error).rstrip('.:')}: "
+            f"{way_out or 'correct it, or give it inputs that it takes'}"
         ) from error
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +17,7 @@ from surefoot.errors import InvalidArgument, ModelFailed, SurefootError, refusin
 from surefoot.graph.gradient import as_rows
 from surefoot.models import scores as answers
 from surefoot.models import torch_modules as modules
-from surefoot.models.archive import export_input_shape, is_script, read_parts
+from surefoot.models.archive import export_input_shape, is_archive, is_script, read_parts
 from surefoot.models.load_options import LoadOptions, Normalise, Source
 from surefoot.models.script_process import confined_module
 from surefoot.subject.protocols import Array, Graph, Item, Outputs, Scores, Signature, Weigh
@@ -258,7 +257,7 @@ def open_torch(path: Path, options: LoadOptions) -> TorchModel:
     own = export_input_shape(path)
     if not options.trust:
         modules.try_file(path, options.input_shape(own, _what(own)))
-    script = not options.trust and zipfile.is_zipfile(path) and is_script(read_parts(path))
+    script = not options.trust and is_archive(path) and is_script(read_parts(path))
     confined = script and options.device in (None, "cpu") and can_confine()
     file = _File(path, options.trust, digest, confined)
     model = wrap_module(file.open(), options, digest, own)

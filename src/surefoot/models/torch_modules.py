@@ -13,7 +13,6 @@ import signal
 import sys
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
@@ -21,15 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from surefoot.errors import InvalidArgument, MissingPackage, refusing
-from surefoot.models.archive import (
-    is_export,
-    is_script,
-    pack_parts,
-    plain_export,
-    plain_script,
-    read_parts,
-)
+from surefoot.errors import InvalidArgument, needing, refusing
+from surefoot.models import archive
 from surefoot.models.exported import NotPlain, is_plain, read_exported
 from surefoot.subject.protocols import Array, Item
 from surefoot.system.child_process import silence
@@ -44,26 +36,26 @@ if TYPE_CHECKING:
 
 def require_torch() -> ModuleType:
     """PyTorch, or the line that installs it."""
-    try:
+    with needing("this model needs PyTorch: pip install torch (surefoot's extra 'torch')"):
         return importlib.import_module("torch")
-    except ImportError as error:
-        raise MissingPackage(
-            "this model needs PyTorch: pip install torch (surefoot's extra 'torch')"
-        ) from error
 
 
 def read_module(path: Path, trust: bool) -> Module:
     """The module in a file: exported, scripted, or (trusted only) pickled."""
     torch = require_torch()
-    if not zipfile.is_zipfile(path):
+    if not archive.is_archive(path):
         return _unpickle(path, trust, "is not an exported or scripted PyTorch model")
-    parts = read_parts(path)
-    exported, scripted = is_export(parts), is_script(parts)
+    parts = archive.read_parts(path)
+    exported, scripted = archive.is_export(parts), archive.is_script(parts)
     if not (exported or scripted):
         return _unpickle(path, trust, "is a pickle")
     if not trust:
         try:
-            parts = plain_export(parts, _tensors_only) if exported else plain_script(parts)
+            parts = (
+                archive.plain_export(parts, _tensors_only)
+                if exported
+                else archive.plain_script(parts)
+            )
         except ValueError as error:
             raise InvalidArgument(
                 f"{path} {error}, which could run code when the model is read or used: convert it "
@@ -72,7 +64,7 @@ def read_module(path: Path, trust: bool) -> Module:
     if exported:
         with suppress(NotPlain):
             return read_exported(parts)
-    file = str(path) if trust else pack_parts(parts)
+    file = str(path) if trust else archive.pack_parts(parts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a damaged file, and the end of TorchScript
         if exported:
@@ -175,8 +167,8 @@ def try_file(path: Path, shape: tuple[int, ...]) -> None:
     torch = require_torch()
     if (
         path.suffix.lower() == ".pt2"
-        and zipfile.is_zipfile(path)
-        and not is_plain(read_parts(path))
+        and archive.is_archive(path)
+        and not is_plain(archive.read_parts(path))
     ):
         # here, since a child would import it for itself alone
         with suppress(ImportError):

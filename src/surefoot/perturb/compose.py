@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
+from surefoot.core.limits import one_of
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import copy_rows, level_of
-from surefoot.perturb._ops.definition import Choices, Levels, perturbation
+from surefoot.perturb._ops.definition import Levels, perturbation
 from surefoot.subject.protocols import Array, Drawn, Level, Perturbation, Stream, View
 from surefoot.system.text import level_words
 
@@ -150,8 +151,7 @@ class RandomLevel:
     level: float
     inner: Perturbation
     lowest: float = 0.0
-    law: str = "uniform"
-    choices: ClassVar[Choices] = {"law": ("uniform", "log-uniform", "normal")}
+    law: str = field(default="uniform", metadata=one_of("uniform", "log-uniform", "normal"))
     signed = False
 
     def __post_init__(self) -> None:

@@ -197,10 +197,7 @@ class GaussianGrid(_OnGrid):
 
     kind = "gaussian-grid"
 
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return f"Gaussian noise of standard deviation {{level}} on a grid of {self.grid_words}"
+    phrase = "Gaussian noise of standard deviation {level} on a grid of {self.grid_words}"
 
     def smoothing(self, values: int) -> Smoothing:
         """What follows for the smoothed model of inputs with so many values."""
@@ -219,11 +216,7 @@ class UniformGrid(_OnGrid):
 
     kind = "uniform-grid"
 
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        between = "drawn uniformly between -{level} and {level}"
-        return f"noise {between} on a grid of {self.grid_words}"
+    phrase = "noise drawn uniformly between -{level} and {level} on a grid of {self.grid_words}"
 
     def smoothing(self, values: int) -> Smoothing:
         """What follows for the smoothed model of inputs with so many values.
@@ -255,10 +248,7 @@ class GaussianShift(OfImages):
     rounds: ClassVar[bool] = False
     clip: ClassVar[bool] = False
 
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return "shifts by whole pixels, Gaussian of standard deviation {level}, around the edges"
+    phrase = "shifts by whole pixels, Gaussian of standard deviation {level}, around the edges"
 
     def smoothing(self, values: int) -> Smoothing:
         """What follows for the smoothed model: how far down and to the right are two values."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from array_api_compat import array_namespace
 
+from surefoot.core.limits import limit
 from surefoot.core.results import Interval
-from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip_in_place, level_per_row
 from surefoot.perturb._ops.definition import (
     Each,
@@ -132,6 +132,13 @@ class GaussianNoise(_Scaled):
     phrase = "Gaussian noise of standard deviation {level} on every value"
 
 
+_SHARE_OF_LEVEL = limit(
+    lambda share: -1 <= share < 1,
+    "be a share of the level in [-1, 1)",
+    "0 is one-sided noise, -1 symmetric",
+)
+
+
 @perturbation
 class UniformNoise(_Stretched):
     """Every value grows by its own uniform amount in [lowest · level, level).
@@ -140,15 +147,8 @@ class UniformNoise(_Stretched):
     the distribution of `LinfNoise`.
     """
 
-    lowest: float = 0.0
+    lowest: float = field(default=0.0, metadata=_SHARE_OF_LEVEL)
     kind = "uniform"
-
-    def __post_init__(self) -> None:
-        if not -1 <= self.lowest < 1:
-            raise InvalidArgument(
-                f"uniform: lowest must be a share of the level in [-1, 1), got {self.lowest}: "
-                "0 is one-sided noise, -1 symmetric"
-            )
 
     @property
     def additive(self) -> Additive:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import ClassVar
+from dataclasses import field
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from surefoot.core.limits import count, limit, one_of
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import clip, level_of, level_per_row, levels_on_host, place_like
 from surefoot.perturb._ops.definition import (
-    Choices,
     Each,
     Levels,
     Normal,
     OfSignals,
     Uniform,
     perturbation,
-    set_count,
 )
 from surefoot.subject.protocols import Array, Drawn, Level, Stream
 
@@ -129,6 +128,9 @@ class ClipSignal(OfSignals):
         return clip(y, bounds)
 
 
+_EDGE = limit(lambda share: 0 < share <= 1, "be in (0, 1] of the highest frequency")
+
+
 @perturbation
 class BandPass(OfSignals):
     """Frequencies outside a band are removed. Not random.
@@ -141,9 +143,13 @@ class BandPass(OfSignals):
 
     low: float = 1 / 3
     high: float = 2 / 3
-    edge: float = 0.05
+    edge: float = field(default=0.05, metadata=_EDGE)
     kind = "band-pass"
     levels = Levels(1.0, "0: all frequencies, 1: the narrowest band")
+    phrase = (
+        "band-pass filter at level {level}, which keeps all frequencies at 0 and only "
+        "[{self.low:.3g}, {self.high:.3g}] of the highest frequency at 1"
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.low <= self.high <= 1:
@@ -151,18 +157,6 @@ class BandPass(OfSignals):
                 "band-pass: low and high must be shares of the highest frequency with "
                 f"0 ≤ low ≤ high ≤ 1, got {self.low} and {self.high}"
             )
-        if not 0 < self.edge <= 1:
-            raise InvalidArgument(
-                f"band-pass: edge must be in (0, 1] of the highest frequency, got {self.edge}"
-            )
-
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return (
-            "band-pass filter at level {level}, which keeps all frequencies at 0 and only "
-            f"[{self.low:.3g}, {self.high:.3g}] of the highest frequency at 1"
-        )
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Subtract what the filter removes, computed in frequencies."""
@@ -249,11 +243,10 @@ class TimeShift(OfSignals):
     enters at the other, with "zero" silence enters.
     """
 
-    fill: str = "wrap"
+    fill: str = field(default="wrap", metadata=one_of("wrap", "zero"))
     kind = "time-shift"
     levels = Levels(1.0, "share of the length")
     draw = Uniform((1, 1))
-    choices: ClassVar[Choices] = {"fill": ("wrap", "zero")}
 
     @property
     def phrase(self) -> str:
@@ -331,9 +324,6 @@ def _take_samples(signal: Array, places: Array) -> Array:
     return xp.take_along_axis(rows, each, axis=2)
 
 
-_MOST_GAPS = 100
-
-
 @perturbation
 class Dropouts(OfSignals):
     """A share `level` of the time steps is lost, in `gaps` gaps, in all channels at once.
@@ -345,14 +335,10 @@ class Dropouts(OfSignals):
     step 0); with "zero" there is 0, or the middle of the bounds.
     """
 
-    gaps: int = 4
-    fill: str = "hold"
+    gaps: int = field(default=4, metadata=count(100))
+    fill: str = field(default="hold", metadata=one_of("hold", "zero"))
     kind = "dropouts"
     levels = Levels(1.0, "share of the time steps")
-    choices: ClassVar[Choices] = {"fill": ("hold", "zero")}
-
-    def __post_init__(self) -> None:
-        set_count(self, "gaps", _MOST_GAPS)
 
     @property
     def phrase(self) -> str:

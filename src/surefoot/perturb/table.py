@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from surefoot.core.limits import one_of
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import PerRow, clip, copy_rows, level_per_row, place_like
-from surefoot.perturb._ops.definition import Choices, Levels, perturbation
+from surefoot.perturb._ops.definition import Levels, perturbation
 from surefoot.perturb.compose import Chain, Mixture, RandomLevel
 from surefoot.perturb.table_columns import Column, Feature, OneHot
 from surefoot.subject.inputs import Feature as DataColumn
@@ -38,8 +38,7 @@ class TableNoise:
 
     level: float | None
     features: tuple[Column, ...] = ()
-    relative_to: str = ""
-    choices: ClassVar[Choices] = {"relative_to": ("", "sd")}
+    relative_to: str = field(default="", metadata=one_of("", "sd"))
     kind = "table"
     view = View.VALUES
     levels = Levels(unit="times the noise of each feature")
@@ -428,11 +427,3 @@ def _spread(values: NDArray[np.float32]) -> float:
     if values.min() == values.max():
         return 0.0
     return float(f"{np.std(values.astype(np.float64)):.6g}")
-
-
-def scales_from_inputs(perturbation: object) -> bool:
-    """Whether a part of it is relative to the spread of the inputs that are studied."""
-    inner = getattr(perturbation, "inner", None)
-    parts = (*getattr(perturbation, "parts", ()), *filter(None, [inner]))
-    own = bool(getattr(perturbation, "relative_to", ""))
-    return own or any(scales_from_inputs(part) for part in parts)

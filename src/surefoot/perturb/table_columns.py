@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidArgument
+from surefoot.core.limits import Limit, check_fields, limit, one_of
+from surefoot.errors import InvalidArgument, refusing
 from surefoot.subject.protocols import Item
 
-SHAPES = ("normal", "uniform")
+_YES_OR_NO = limit(lambda value: isinstance(value, bool), "be true or false", shown="{!r}")
+_WORD = limit(lambda value: isinstance(value, str), "be a word", shown="{!r}")
+
+
+def _list_of(what: str, read: Callable[[Item], Item]) -> Limit:
+    return limit(lambda v: isinstance(v, list | tuple), f"be a list of {what}", "", "{!r}", read)
+
+
+def _texts(names: Sequence[Item]) -> tuple[str, ...]:
+    return tuple(map(str, names))
 
 
 @dataclass(frozen=True)
@@ -34,20 +44,19 @@ class Feature:
     noise: float | None = None
     low: float | None = None
     high: float | None = None
-    whole: bool = False
-    values: tuple[float, ...] = ()
-    shape: str = "normal"
-    unit: str = ""
-    categories: tuple[str, ...] = ()
+    whole: bool = field(default=False, metadata=_YES_OR_NO)
+    values: tuple[float, ...] = field(default=(), metadata=_list_of("numbers", tuple))
+    shape: str = field(default="normal", metadata=one_of("normal", "uniform"))
+    unit: str = field(default="", metadata=_WORD)
+    categories: tuple[str, ...] = field(default=(), metadata=_list_of("names", _texts))
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         _check_noise(self.name, self.noise)
+        check_fields(self, f"{self.name}: ")
         self._read_categories()
         object.__setattr__(self, "low", _range_end(self.name, "low", self.low, -math.inf))
         object.__setattr__(self, "high", _range_end(self.name, "high", self.high, math.inf))
-        if not isinstance(self.whole, bool):
-            raise InvalidArgument(f"{self.name}: whole must be true or false, got {self.whole!r}")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise InvalidArgument(
                 f"{self.name}: low must be less than high, got {self.low:g} and {self.high:g}"
@@ -58,32 +67,18 @@ class Feature:
                     f"{self.name} is whole, so low and high are whole numbers too, got {end:g}: "
                     "round it, or leave out whole"
                 )
-        if self.shape not in SHAPES:
-            raise InvalidArgument(
-                f"{self.name}: shape must be one of {', '.join(SHAPES)}, got {self.shape!r}"
-            )
-        if isinstance(self.values, str) or not isinstance(self.values, list | tuple):
-            raise InvalidArgument(
-                f"{self.name}: values must be a list of numbers, got {self.values!r}"
-            )
-        object.__setattr__(self, "values", tuple(self.values))
         if self.values:
             self._check_values()
 
     def _read_categories(self) -> None:
         """Names of values, or the values themselves."""
-        if not isinstance(self.unit, str):
-            raise InvalidArgument(f"{self.name}: unit must be a word, got {self.unit!r}")
         names = self.categories
-        if isinstance(names, str) or not isinstance(names, list | tuple):
-            raise InvalidArgument(f"{self.name}: categories must be a list of names, got {names!r}")
-        object.__setattr__(self, "categories", tuple(str(name) for name in names))
         if names and not self.values:
             object.__setattr__(self, "values", tuple(map(float, range(len(names)))))
-        if len(set(self.categories)) != len(names) or (names and len(self.values) != len(names)):
+        if len(set(names)) != len(names) or (names and len(self.values) != len(names)):
             raise InvalidArgument(
                 f"{self.name}: categories must be one different name for each of the "
-                f"{len(self.values)} values, got {', '.join(self.categories)}"
+                f"{len(self.values)} values, got {', '.join(names)}"
             )
 
     def _check_values(self) -> None:
@@ -176,26 +171,26 @@ def load_features(source: str | Path | Mapping[str, Item]) -> tuple[Column, ...]
         stated = {n: e if isinstance(e, Mapping) else {"noise": e} for n, e in source.items()}
         return tuple(_read_feature({**e, "name": n}, f"features, {n}") for n, e in stated.items())
     path = source
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidArgument(
-            f"the features cannot be read from {path} ({error}): give a UTF-8 file of features"
-        ) from error
-    except (ValueError, RecursionError) as error:  # of TOML, or a number of thousands of digits
-        text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InvalidArgument(
-            f"{path} is no TOML file ({text}): write [[feature]] and name = … for every column"
-        ) from error
+    what, way_out = f"the features cannot be read from {path}", "give a UTF-8 file of features"
+    with refusing(what, way_out, OSError, UnicodeDecodeError):
+        text = Path(path).read_text(encoding="utf-8")
+    way_out = "write [[feature]] and name = … for every column"
+    # of TOML, or a number of thousands of digits
+    with refusing(
+        f"{path} is no TOML file", way_out, ValueError, RecursionError, words=_words_of_toml
+    ):
+        content = tomllib.loads(text)
     entries = content.get("feature")
     if not isinstance(entries, list) or not entries:
-        raise InvalidArgument(
-            f"{path} describes no features: write [[feature]] and name = … for every column"
-        )
+        raise InvalidArgument(f"{path} describes no features: {way_out}")
     others = sorted(set(content) - {"feature"})
     if others:
         raise InvalidArgument(f"{path} must hold [[feature]] only, got an entry {others[0]!r}")
     return tuple(_read_feature(entry, f"{path}, feature {i}") for i, entry in enumerate(entries, 1))
+
+
+def _words_of_toml(error: BaseException) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _read_feature(entry: Item, place: str) -> Column:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from string import ascii_lowercase
@@ -19,9 +19,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.limits import one_of
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import levels_on_host
-from surefoot.perturb._ops.definition import Choices, Levels, perturbation
+from surefoot.perturb._ops.definition import Levels, perturbation
 from surefoot.perturb.own_function import row_generator
 from surefoot.subject.items import as_item_array
 from surefoot.subject.protocols import Array, Level, Stream, View, to_host
@@ -184,16 +185,13 @@ class Typos(OfTexts):
     Case stays. `keyboard` is qwerty, qwertz or azerty; characters without a key on it stay.
     """
 
-    keyboard: str = "qwerty"
-    choices: ClassVar[Choices] = {"keyboard": tuple(_KEYBOARDS)}
+    keyboard: str = field(default="qwerty", metadata=one_of(*_KEYBOARDS))
     kind = "typos"
     levels = Levels(1.0, "share of the letters and digits")
-
-    @property
-    def phrase(self) -> str:
-        """What changes, and on which keyboard."""
-        keys = "letter and digit becomes that of a neighbouring key"
-        return f"each {keys} ({self.keyboard}) with probability {{level}}"
+    phrase = (
+        "each letter and digit becomes that of a neighbouring key ({self.keyboard}) with "
+        "probability {level}"
+    )
 
     def becomes(self, piece: str) -> tuple[str, ...]:
         """The keys around it."""

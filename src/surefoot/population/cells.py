@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from surefoot.core.claims import About
 from surefoot.core.counts import Counts
+from surefoot.core.limits import check_fields, whole
 from surefoot.core.procedure import Needs
 from surefoot.core.results import Guarantee, Interval, exceeds
-from surefoot.errors import InvalidArgument
 from surefoot.population.precision import Asks, OfPrecision, SetMean, Tally, expected_trials
-from surefoot.statistics.bounds import check_error, clopper_pearson
+from surefoot.statistics.bounds import ERROR, clopper_pearson
 from surefoot.statistics.counted import unequal_error
 from surefoot.statistics.stratified_mean import MeanBounds
+
+_CELLS = whole(1, "so many share it")
 
 
 @dataclass(frozen=True)
@@ -32,17 +34,13 @@ class CellMean(OfPrecision):
     The last four are set by the study.
     """
 
-    cells: int
+    cells: int = field(metadata=_CELLS)
     size: int = 0
     seed: int = 0
     level: float = 0.0
     fresh: bool = True
     about: ClassVar[About] = About.THESE
     concludes_early: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_cells(self.cells)
 
     @property
     def _alone(self) -> SetMean:
@@ -74,9 +72,9 @@ class CellPasses:
     the same mean (Hoeffding 1956, theorem 4). The last three are set by the study.
     """
 
-    passes: int
-    error: float
-    cells: int
+    passes: int = field(metadata=whole(1))
+    error: float = field(metadata=ERROR)
+    cells: int = field(metadata=_CELLS)
     size: int = 0
     level: float = 0.0
     fresh: bool = True
@@ -85,10 +83,7 @@ class CellPasses:
     about: ClassVar[About] = About.THESE
 
     def __post_init__(self) -> None:
-        check_error(self.error)
-        _check_cells(self.cells)
-        if self.passes < 1:
-            raise InvalidArgument(f"passes must be an integer ≥ 1, got {self.passes}")
+        check_fields(self)
 
     @property
     def forecast(self) -> int:
@@ -106,11 +101,6 @@ class CellPasses:
         counts = Counts(int(tally.trials.sum()), int(tally.failed.sum()))
         around = clopper_pearson(counts, unequal_error(self.error))
         return tally.result(mean, around, Guarantee.sound(self.error))
-
-
-def _check_cells(cells: int) -> None:
-    if cells < 1:
-        raise InvalidArgument(f"cells must be an integer ≥ 1, got {cells}: so many share it")
 
 
 @dataclass(frozen=True)

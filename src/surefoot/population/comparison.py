@@ -17,8 +17,8 @@ from surefoot.errors import InvalidArgument
 from surefoot.population.groups import Sampled, unit_word
 from surefoot.population.quantile import SortedEnds, assumptions_of, bracket_ends, sample_quantile
 from surefoot.population.requirement import Population, more_inputs, sound, spent_by
-from surefoot.statistics.bounds import mcnemar, shares, two_sided
-from surefoot.statistics.ranks import Ranks, check_share, masses, shortest
+from surefoot.statistics.bounds import binomial_masses, mcnemar, shares, two_sided
+from surefoot.statistics.ranks import Ranks, check_share, shortest
 
 Pairs = Collection[frozenset[str]]
 
@@ -394,4 +394,4 @@ def _excess(one: int, n: int, other: int, m: int, share: float) -> float:
     tails = np.where(
         needed > n, 0.0, np.where(needed <= 0, 1.0, bdtrc(np.clip(needed, 1, n) - 1.0, n, share))
     )
-    return float(masses(m, share) @ tails)
+    return float(binomial_masses(m, share) @ tails)

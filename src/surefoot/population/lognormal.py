@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Prior
+from surefoot.core.limits import check_fields, limit
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
@@ -45,6 +46,9 @@ LEAST_INPUTS = 20
 in 40, 20, 13 and 13 % of samples of 1, 2, 3 and 5 inputs."""
 
 
+_CEILING = limit(lambda x: 0 < x < math.inf, "be a finite radius above 0")
+
+
 @dataclass(frozen=True)
 class LogNormalPosterior:
     """The quantile if critical levels are log-normal: the central interval of its posterior.
@@ -57,19 +61,18 @@ class LogNormalPosterior:
 
     share: float = 0.05
     error: float = 0.05
-    ceiling: float = 0.4
+    ceiling: float = field(default=0.4, metadata=_CEILING)
     level: float = 0.05
     kind: ClassVar[str] = "log-normal"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_share(self.share, self.error)
         if self.share >= 0.5:
             raise InvalidArgument(
                 f"share must be less than 0.5, got {self.share}: the prior puts the quantile below "
                 "the median"
             )
-        if not 0 < self.ceiling < math.inf:
-            raise InvalidArgument(f"ceiling must be a finite radius above 0, got {self.ceiling}")
 
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The posterior median, and the interval that leaves out `error`, half on either side."""

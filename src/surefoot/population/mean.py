@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from surefoot.core.assumptions import Assumed
 from surefoot.core.claims import Continues, Sampling
 from surefoot.core.counts import Counts
+from surefoot.core.limits import between, check_fields
 from surefoot.core.reasons import Why
 from surefoot.core.results import (
     LEAST_PROBABILITY,
@@ -38,7 +39,7 @@ from surefoot.statistics.paired import Pairing, lower_difference
 class _CountedMean:
     """The mean that the trials themselves show; everything that carries a guarantee is about it."""
 
-    error: float
+    error: float = field(metadata=between(0, 1, "try 0.05"))
     sampling: Sampling = Sampling.INDEPENDENT
     anytime: bool | int = False
     """Whether inputs may be added at any time; a number: that of inputs that was planned before."""
@@ -48,8 +49,7 @@ class _CountedMean:
     """Names the inputs, for the draw of one trial of each; None: nothing does, so bets alone."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.error < 1:
-            raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}: try 0.05")
+        check_fields(self)
         if self.anytime < 0:
             raise InvalidArgument(
                 f"a planned number of inputs is an integer ≥ 2, got {self.anytime}: try 300"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import ClassVar
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from surefoot.core.claims import About, Sampling
 from surefoot.core.counts import Counts
+from surefoot.core.limits import between, check_fields, limit
 from surefoot.core.procedure import Ask, Needs, TimeUp
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import UNIT, Estimate, Guarantee, Interval
-from surefoot.errors import InvalidArgument
 from surefoot.population.groups import assumptions_of_sample
 from surefoot.statistics.bounds import clopper_pearson, fixed_size
 from surefoot.statistics.counted import Sides, unequal_error
@@ -53,23 +53,25 @@ class PrecisionResult:
     once: Counts | None = None
 
 
+_PRECISION = limit(
+    lambda precision: 0 < precision < 0.5,
+    "lie between 0 and 0.5",
+    "it is half the width of the interval for the mean, try 0.02",
+    "{:g}",
+)
+
+
 @dataclass(frozen=True)
 class OfPrecision:
     """What methods share that make a mean known to a half-width, wrong with at most `error`."""
 
-    precision: float
-    error: float
+    precision: float = field(metadata=_PRECISION)
+    error: float = field(metadata=between(0, 1, "try 0.05"))
     needs: ClassVar[Needs] = Needs.MEAN
     evidence: ClassVar[type[Counts]] = Counts
 
     def __post_init__(self) -> None:
-        if not 0 < self.precision < 0.5:
-            raise InvalidArgument(
-                f"precision must lie between 0 and 0.5, got {self.precision:g}: it is half the "
-                "width of the interval for the mean, try 0.02"
-            )
-        if not 0 < self.error < 1:
-            raise InvalidArgument(f"error must lie between 0 and 1, got {self.error}: try 0.05")
+        check_fields(self)
 
 
 def design_fits(precision: float, error: float, size: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed, Assumption, Jointly, Together
 from surefoot.core.claims import Sampling
+from surefoot.core.limits import check_fields, check_value, limit
 from surefoot.core.reasons import Reason, Why, several
 from surefoot.core.results import Bracket, Decision, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
@@ -210,16 +211,15 @@ class QuantileWithin:
     an interval that is still wider after `max_inputs` inputs is given as it is, and noted.
     """
 
-    within: float
+    within: float = field(metadata=limit(lambda x: x > 0, "be more than 0", "try 0.005"))
     share: float = 0.05
     error: float = 0.05
     max_inputs: int = 2000
     growth: float = 1.3
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_share(self.share, self.error)
-        if not self.within > 0:
-            raise InvalidArgument(f"within must be more than 0, got {self.within}: try 0.005")
         if self.max_inputs < 1 or not self.growth > 1:
             raise InvalidArgument(
                 f"max_inputs must be at least 1 and growth more than 1, got {self.max_inputs} "
@@ -270,6 +270,7 @@ class QuantileWithin:
 
 Groups = Sequence[Group[Bracket]]
 _SHARE_ROUNDING = 1e-9
+_LEAST = limit(lambda x: 0 < x < math.inf, "be a finite number above 0", "try 8/255", "{:g}")
 """Of a share of the groups: sums of fractions that differ by less count as equal."""
 
 
@@ -359,7 +360,7 @@ def requires(
     have decided.
     """
     check_share(share, error)
-    _check(least)
+    check_value("required radius", least, _LEAST)
     if not local:
         return Undecided(Why.NO_BRACKETS_TO_DECIDE.of())
     test, now = tested(local, share, least, error), rung(error, run)
@@ -397,7 +398,7 @@ def _way_out(local: Sequence[Any], test: Tested, now: float, later: float) -> Re
 
 def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecided:
     """The same of a quantile that chose the number of inputs itself: by its interval alone."""
-    _check(least)
+    check_value("required radius", least, _LEAST)
     claim = f"the {quantile.share:g}-quantile of the critical radius is at least {least:g}"
     around = quantile.interval
     if around.low >= least:
@@ -406,10 +407,3 @@ def requires_of_interval(quantile: Quantile, least: float) -> Decision | Undecid
         return Decision(claim, False, quantile.guarantee, quantile.inputs)
     reason = Why.WITHIN_INTERVAL.of(least, around.low, around.high)
     return Undecided(reason, quantile.inputs)
-
-
-def _check(least: float) -> None:
-    if not 0 < least < math.inf:
-        raise InvalidArgument(
-            f"required radius must be a finite number above 0, got {least:g}: try 8/255"
-        )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.limits import check_fields, limit
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Bracket, Guarantee, Interval, Quantile, Undecided
 from surefoot.errors import InvalidArgument
@@ -58,6 +59,13 @@ class Posterior:
         return heaped
 
 
+_LENGTH = limit(lambda x: 0 < x < math.inf, "be a length above 0", "try 0.002")
+_PROBABILITY = limit(lambda x: 0 <= x < 1, "be a probability below 1", "0 for no limit")
+_BINS = limit(
+    lambda n: 8 <= n <= _MOST_CELLS, f"be an integer from 8 to {_MOST_CELLS}", f"try {_CELLS}"
+)
+
+
 @dataclass(frozen=True)
 class AlgorithmOne:
     """Inputs in their order, until the interval is as short as `gamma` or the likelihood is 0.
@@ -71,25 +79,16 @@ class AlgorithmOne:
 
     share: float = 0.05
     error: float = 0.05
-    gamma: float = 0.002
+    gamma: float = field(default=0.002, metadata=_LENGTH)
     ceiling: float = 0.4
-    smallest: float = SINGLE
+    smallest: float = field(default=SINGLE, metadata=_PROBABILITY)
     level: float = 0.05
-    bins: int = _CELLS
+    bins: int = field(default=_CELLS, metadata=_BINS)
     kind: ClassVar[str] = "algorithm-1"
 
     def __post_init__(self) -> None:
         LogNormalPosterior(self.share, self.error, self.ceiling, self.level)
-        if not 0 < self.gamma < math.inf:
-            raise InvalidArgument(f"gamma must be a length above 0, got {self.gamma}: try 0.002")
-        if not 8 <= self.bins <= _MOST_CELLS:
-            raise InvalidArgument(
-                f"bins must be an integer from 8 to {_MOST_CELLS}, got {self.bins}: try {_CELLS}"
-            )
-        if not 0 <= self.smallest < 1:
-            raise InvalidArgument(
-                f"smallest must be a probability below 1, got {self.smallest}: 0 for no limit"
-            )
+        check_fields(self)
 
     def conclude(self, local: Sequence[Bracket], error: float) -> Quantile | Undecided:
         """The posterior median and the central interval, of the inputs before it stopped.

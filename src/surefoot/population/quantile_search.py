@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from surefoot.core.assumptions import Arithmetic, Assumption
 from surefoot.core.counts import Proof
+from surefoot.core.limits import Limit, check_fields, limit
 from surefoot.core.procedure import Ask, TimeUp
 from surefoot.core.results import Bracket, Quantile, Undecided
-from surefoot.errors import InvalidArgument
 from surefoot.population.quantile import QuantileWithin, ShortestRanks
 from surefoot.region import critical_level
 from surefoot.region.critical_level import NOT_REACHED, ProofLimits, bracket_of
@@ -28,9 +28,10 @@ _NOT_PROVED = "refuted at the goal"
 _BRACKET_PARTS = 4
 """A bracket may take one part in four of the width asked for. More inputs must make up for it, and
 their number grows with the inverse square of the width that is left."""
-_SHORT_SECONDS = 0.1
-"""CPU seconds to see whether an input is robust beyond the quantile: a bound (.007 s on a network
-of two layers of 256), else an attack, which is always ended (.14 s), and no time for a tree."""
+_SHORT_SECONDS = 0.05
+"""CPU seconds to see whether an input is robust beyond the quantile: a bound (.002 s on a network
+of two layers of 256), else an attack, which is always ended (.05 s), and no time for a tree: with
+.1 the same inputs were proved and refuted there, and .05 more spent on each of the others."""
 _SHORT_NODES = 1
 """Nodes for the same: a bound and an attack count none, and one node is too few for a tree."""
 
@@ -41,6 +42,10 @@ class CriticalQuantileResult:
 
     brackets: tuple[Bracket, ...]
     quantile: Quantile | Undecided
+
+
+def _radius(way_out: str) -> Limit:
+    return limit(lambda x: 0 < x < math.inf, "be a radius above 0", way_out, "{:g}")
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,8 @@ class CriticalQuantile(critical_level.Proving):
     i + `size`.
     """
 
-    within: float | None = None
-    goal: float | None = None
+    within: float | None = field(default=None, metadata=_radius("try 0.005"))
+    goal: float | None = field(default=None, metadata=_radius("try 8/255"))
     size: int = 0
     top: float = 1.0
     nodes_per_input: int | None = None
@@ -73,12 +78,7 @@ class CriticalQuantile(critical_level.Proving):
         arithmetic = critical_level.arithmetic_named(self.arithmetic)
         object.__setattr__(self, "arithmetic", arithmetic)
         self._check(self.nodes_per_input)
-        if self.within is not None and not 0 < self.within < math.inf:
-            raise InvalidArgument(
-                f"within must be a radius above 0, got {self.within:g}: try 0.005"
-            )
-        if self.goal is not None and not 0 < self.goal < math.inf:
-            raise InvalidArgument(f"goal must be a radius above 0, got {self.goal:g}: try 8/255")
+        check_fields(self)
 
     @property
     def assumption(self) -> Assumption:
@@ -137,7 +137,7 @@ class CriticalQuantile(critical_level.Proving):
         """Glance at the inputs that are new, then ask for what the ranks need."""
         pilot = range(len(known), min(size, _PILOT_INPUTS))
         if pilot:
-            known += yield tuple(Ask(self.top, 1, i) for i in pilot)
+            known += yield tuple(Ask(self.top, 1, i, NOT_REACHED) for i in pilot)
         while len(known) < size:  # twice as many each time, with a better radius
             beyond, upto = self._beyond(known, ranks.high / size), min(2 * len(known), size)
             known += yield tuple(Ask(beyond, 1, i) for i in range(len(known), upto))

@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot.core.assumptions import Assumed, Assumption
 from surefoot.core.claims import Continues, Sampling
+from surefoot.core.limits import check_value, limit
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     Decision,
@@ -31,6 +32,8 @@ _MOST_FORECAST = 100_000
 
 Population = Mean | TailMean | RobustShare
 """From local results, in an order that no value decides, to a statement about the population."""
+
+_LEAST = limit(lambda share: 0 <= share <= 1, "lie between 0 and 1", "try 0.95")
 
 
 def assumptions_within(sampling: Sampling | None) -> tuple[Assumption, ...]:
@@ -62,7 +65,7 @@ def requirement(
     of several runs of one study, of which this is number `run`, each spends its share of it. `unit`
     says how a forecast calls the inputs.
     """
-    _check(least)
+    check_value("required robustness", least, _LEAST)
     whole = sound(population.conclude(local, population.error))
     if isinstance(whole, Undecided):
         return whole
@@ -148,7 +151,7 @@ def requirement_of_each(
         raise InvalidArgument("a requirement of every class needs at least one class, got none")
     each = dict(least) if isinstance(least, Mapping) else dict.fromkeys(groups, least)
     for number in each.values():
-        _check(number)
+        check_value("required robustness", number, _LEAST)
     error, now = population.error, spent_by(population, run)
     population = without_plan(population)
     evidence_by_class = {
@@ -177,10 +180,3 @@ def requirement_of_each(
         return Each(Decision(claim, False, promise, total), rows)
     doubtful = [name for name, e in evidence_by_class.items() if e.above > now]
     return Each(Undecided(Why.CLASSES_OPEN.of(len(doubtful), *doubtful[:5]), total), rows)
-
-
-def _check(least: float) -> None:
-    if not 0 <= least <= 1:
-        raise InvalidArgument(
-            f"required robustness must lie between 0 and 1, got {least}: try 0.95"
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidArgument, ModelFailed
 from surefoot.properties.outputs import (
     CLEAN,
+    FINITE,
+    OF,
+    SHARE,
     Compared,
     all_but,
     few_words,
@@ -166,23 +169,20 @@ class BoxesKept(Compared):
     boxes of the target in the data.
     """
 
-    iou: float = 0.5
-    score: float = 0.5
+    iou: float = field(default=0.5, metadata=SHARE)
+    score: float = field(default=0.5, metadata=FINITE)
     new: float | None = None
-    of: str = "predicted"
+    of: str = field(default="predicted", metadata=OF)
     kind = "boxes"
-    shares = ("iou",)
     needs: ClassVar[Scores | None] = Scores.OBJECTS
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.score):
-            raise InvalidArgument(f"boxes.score must be finite, got {self.score}")
+        super().__post_init__()
         if self.new is not None and not self.score <= self.new < math.inf:
             raise InvalidArgument(
                 f"boxes.new must be at least boxes.score, {self.score:g}, got {self.new}: boxes "
                 "with a lower score do not count"
             )
-        super().__post_init__()
 
     @property
     def phrase(self) -> str:
@@ -264,11 +264,6 @@ class _OfMasks(Compared):
     ignore: int | None
     needs: ClassVar[Scores | None] = Scores.VALUES
 
-    @property
-    def limit(self) -> float:
-        """The severity at which it fails: of the one share."""
-        return all_but(getattr(self, self.shares[0]))
-
     def references(
         self, outputs: HostArray, targets: Sequence[Item], names: Sequence[str]
     ) -> HostArray:
@@ -316,11 +311,15 @@ class PixelsKept(_OfMasks):
     pixels of class `ignore` do not count.
     """
 
-    share: float = 0.95
-    of: str = "predicted"
+    share: float = field(default=0.95, metadata=SHARE)
+    of: str = field(default="predicted", metadata=OF)
     ignore: int | None = None
     kind = "pixels"
-    shares = ("share",)
+
+    @property
+    def limit(self) -> float:
+        """The severity at which it fails."""
+        return all_but(self.share)
 
     @property
     def phrase(self) -> str:
@@ -344,12 +343,16 @@ class MaskIoU(_OfMasks):
     as kept where neither mask has it. References as in `PixelsKept`.
     """
 
-    least: float = 0.8
+    least: float = field(default=0.8, metadata=SHARE)
     label: int | None = None
-    of: str = "predicted"
+    of: str = field(default="predicted", metadata=OF)
     ignore: int | None = None
     kind = "iou"
-    shares = ("least",)
+
+    @property
+    def limit(self) -> float:
+        """The severity at which it fails."""
+        return all_but(self.least)
 
     @property
     def phrase(self) -> str:

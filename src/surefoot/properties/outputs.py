@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from surefoot.core.limits import check_fields, limit, whole
 from surefoot.errors import InvalidArgument
 from surefoot.subject.items import on_host, split_numbers
 from surefoot.subject.protocols import Array, HostArray, Item, Outputs, Reference, Scores
@@ -96,6 +97,12 @@ def few_words(values: Sequence[Item]) -> str:
     return ", ".join(texts) + (", …" if len(values) > _MOST_VALUES else "")
 
 
+SHARE = limit(lambda share: 0 < share <= 1, "lie above 0 and at most 1")
+FINITE = limit(math.isfinite, "be finite")
+OF = limit(tuple(Reference).__contains__, f"be {' or '.join(Reference)}", shown="{!r}")
+_NOT_NEGATIVE = limit(lambda number: 0 <= number < math.inf, "be a finite number ≥ 0")
+
+
 class Compared:
     """What properties share that compare with the output for the clean input, or with the target.
 
@@ -105,18 +112,10 @@ class Compared:
     of: str
     kind: ClassVar[str]
     provable: ClassVar[bool] = False
-    shares: ClassVar[tuple[str, ...]] = ()
-    """The fields that are a share, above 0."""
 
     def __post_init__(self) -> None:
-        for name in self.shares:
-            if not 0 < (value := getattr(self, name)) <= 1:
-                raise InvalidArgument(
-                    f"{self.kind}.{name} must lie above 0 and at most 1, got {value}"
-                )
-        if self.of not in tuple(Reference):
-            known = " or ".join(Reference)
-            raise InvalidArgument(f"{self.kind}.of must be {known}, got {self.of!r}")
+        own: Any = self
+        check_fields(own, f"{self.kind}.")
 
     @property
     def reference(self) -> Reference:
@@ -132,9 +131,9 @@ class Close(Compared):
     the output for the clean input, or with `of="true"` the target in the data.
     """
 
-    tolerance: float | None = None
-    share: float | None = None
-    of: str = "predicted"
+    tolerance: float | None = field(default=None, metadata=_NOT_NEGATIVE)
+    share: float | None = field(default=None, metadata=_NOT_NEGATIVE)
+    of: str = field(default="predicted", metadata=OF)
     kind = "close"
     needs: ClassVar[Scores | None] = Scores.VALUES
 
@@ -144,9 +143,6 @@ class Close(Compared):
                 "close needs one tolerance: give a distance, close:0.5 (Close(0.5)), or a share of "
                 "the output, close:5% (Close(share=0.05))"
             )
-        for name, value in (("tolerance", self.tolerance), ("share", self.share)):
-            if value is not None and not 0 <= value < math.inf:
-                raise InvalidArgument(f"close.{name} must be a finite number ≥ 0, got {value}")
         super().__post_init__()
 
     @property
@@ -216,8 +212,8 @@ class Kept(Compared):
 
     function: Callable[[Item, Item], Item]
     name: str = ""
-    below: float | None = None
-    of: str = "predicted"
+    below: float | None = field(default=None, metadata=limit(math.isfinite, "be a finite number"))
+    of: str = field(default="predicted", metadata=OF)
     kind = "kept"
     needs: ClassVar[Scores | None] = Scores.OBJECTS
 
@@ -226,8 +222,6 @@ class Kept(Compared):
             raise InvalidArgument(
                 f"kept.function must be a function of two outputs, got {self.function!r}"
             )
-        if self.below is not None and not math.isfinite(self.below):
-            raise InvalidArgument(f"kept.below must be a finite number, got {self.below}")
         super().__post_init__()
         if not self.name:
             own = getattr(self.function, "__name__", type(self.function).__name__)
@@ -384,15 +378,14 @@ class GivenLabel(_OfLabels):
 class TopK(_OfLabels):
     """The label in the data is among the k best."""
 
-    k: int = 5
+    k: int = field(default=5, metadata=whole(1))
     kind = "topk"
     limit = 0.0
     reference = Reference.TRUE
     provable = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or self.k < 1:
-            raise InvalidArgument(f"topk.k must be an integer ≥ 1, got {self.k}")
+        check_fields(self, "topk.")
 
     @property
     def phrase(self) -> str:
@@ -414,22 +407,25 @@ class TopK(_OfLabels):
         return _rivals(scores, labels, self.k) - _own(scores, labels)
 
 
+_CONFIDENCE = limit(
+    lambda share: 0.5 <= share <= 1,
+    "lie between 0.5 and 1",
+    "below 0.5 a wrong class can reach it without winning",
+)
+
+
 @dataclass(frozen=True)
 class NoConfidentMistake(_OfLabels):
     """No other label than the clean input's reaches the confidence `limit`."""
 
-    limit: float = 0.6
+    limit: float = field(default=0.6, metadata=_CONFIDENCE)
     kind = "confident"
     reference = Reference.PREDICTED
     needs = Scores.PROBABILITIES
     provable = False
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.limit <= 1:
-            raise InvalidArgument(
-                f"confident.limit must lie between 0.5 and 1, got {self.limit}: below 0.5 a "
-                "wrong class can reach it without winning"
-            )
+        check_fields(self, "confident.")
 
     @property
     def phrase(self) -> str:
@@ -464,10 +460,9 @@ class NoConfidentMistake(_OfLabels):
 class Confidence(Compared):
     """The model's confidence in the label of reference is above `least`."""
 
-    least: float = 0.5
-    of: str = "true"
+    least: float = field(default=0.5, metadata=SHARE)
+    of: str = field(default="true", metadata=OF)
     kind = "confidence"
-    shares = ("least",)
     needs: ClassVar[Scores | None] = Scores.PROBABILITIES
 
     @property
@@ -509,17 +504,11 @@ class LabelsKept(Compared):
     for the clean input, or with `of="true"` the targets in the data, 0 or 1 for each label.
     """
 
-    threshold: float = 0.5
-    share: float = 1.0
-    of: str = "predicted"
+    threshold: float = field(default=0.5, metadata=FINITE)
+    share: float = field(default=1.0, metadata=SHARE)
+    of: str = field(default="predicted", metadata=OF)
     kind = "labels"
-    shares = ("share",)
     needs: ClassVar[Scores | None] = Scores.VALUES
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.threshold):
-            raise InvalidArgument(f"labels.threshold must be finite, got {self.threshold}")
-        super().__post_init__()
 
     @property
     def phrase(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.core.results import Bracket, PointsDrawn
 from surefoot.core.tasks import Subject, Task
@@ -113,7 +114,7 @@ def _counterexamples(recorded: _Recorded, evidence: Evidence) -> Check:
     )
 
 
-def _point(recorded: _Recorded, row: int) -> tuple[np.ndarray[Any, Any], float]:
+def _point(recorded: _Recorded, row: int) -> tuple[NDArray[np.float32], float]:
     """The point as the model takes it, and how far it is; infinite where it cannot be one."""
     x, bounds = recorded.study.fitted.x[row], recorded.study.facts.bounds
     y = decode_point(recorded.brackets[row].witness)
@@ -125,9 +126,7 @@ def _point(recorded: _Recorded, row: int) -> tuple[np.ndarray[Any, Any], float]:
     return y.astype(np.float32).reshape(x.shape), math.inf if outside > _ROUNDING else distance
 
 
-def _labels(
-    study: Study, points: np.ndarray[Any, Any], references: np.ndarray[Any, Any]
-) -> list[int]:
+def _labels(study: Study, points: NDArray[np.float32], references: NDArray[np.int64]) -> list[int]:
     scores = to_host(study.model.predict(study.model.place(points)))
     return [int(label) for label in labels_given(scores, references, radius_rank(study))]
 

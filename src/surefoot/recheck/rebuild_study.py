@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -19,9 +19,10 @@ from surefoot.engine.progress import Progress
 from surefoot.errors import InvalidArgument
 from surefoot.evidence.answers import Check, Status, any_is, of_part
 from surefoot.evidence.check import verify_command
-from surefoot.evidence.check_words import command_words, compare_data, compare_models, model_of
+from surefoot.evidence.check_words import command_words
 from surefoot.evidence.recompute import NotRecomputed, facts_of
 from surefoot.evidence.statement import Evidence, first_difference
+from surefoot.inputs import fit
 from surefoot.perturb._ops.arrays import at_level
 from surefoot.records.json_records import decisive_json
 from surefoot.records.options import FileOptions
@@ -31,6 +32,7 @@ from surefoot.study.load_files import load_files
 from surefoot.study.study import Study
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import Model, Perturbation, Property, Scores
+from surefoot.system.text import Json
 
 PROOFS = 3
 """Proofs that are done again, where nothing else is said: each may take as long as in the run."""
@@ -158,6 +160,77 @@ def rebuild(evidence: Evidence, request: RerunRequest) -> Rebuilt:
     return Rebuilt(tuple(checks), () if any_is(Status.REFUTED, checks) else tuple(runs))
 
 
+def compare_models(parts: Mapping[str, Evidence], models: Sequence[Model]) -> list[Check]:
+    """One check for each model of the file, or one for each that is none of the file's."""
+    named: dict[str, list[str]] = {}
+    for name, part in parts.items():
+        named.setdefault(part.study.model.digest, []).append(name)
+    given = [model.signature.digest for model in models]
+    if strange := [digest for digest in given if digest not in named]:
+        return [_stranger(digest, named) for digest in strange]
+    checks = []
+    for spec in {p.study.model.digest: p.study.model for p in parts.values()}.values():
+        names = named[spec.digest]
+        model = "Model" if len(names) == len(parts) else f"Model ({and_words(names)})"
+        if spec.digest in given:
+            covers = spec.covers or "the model"
+            words = f"{model}: yes, its SHA-256 is {spec.digest} ({covers})."
+            checks.append(Status.FOLLOWS.of(words))
+            continue
+        words = (
+            f"{model}: it was not given, so that nothing of its run is run again. The file names "
+            f"SHA-256 {spec.digest}: pass every model of the comparison (--model A --model B); "
+            "inputs that were chosen for all of them together (--correct-only) need them all."
+        )
+        checks.append(Status.OPEN.of(words))
+    return checks
+
+
+def _stranger(digest: str, named: Mapping[str, Sequence[str]]) -> Check:
+    if len(named) == 1:
+        words = f"Its SHA-256 is {digest}, the file names {next(iter(named))}."
+        return Status.REFUTED.of(f"No: this is not the model of the run. {words}")
+    those = ", ".join(f"{known} ({and_words(names)})" for known, names in named.items())
+    return Status.REFUTED.of(
+        f"No: a model that was given is that of none of the {len(named)}. Its SHA-256 is {digest}, "
+        f"the file names {those}.",
+    )
+
+
+def model_of(
+    part: Evidence, parts: Mapping[str, Evidence], models: Sequence[Model]
+) -> Model | None:
+    """The one of this run: of several with its digest the one at its place, else the first."""
+    kinds = {(p.study.model.digest, p.study.model.answers): None for p in parts.values()}
+    spec = part.study.model
+    place = list(kinds).index((spec.digest, spec.answers))
+    in_order = [*models[place : place + 1], *models]
+    return next((model for model in in_order if model.signature.digest == spec.digest), None)
+
+
+def compare_data(part: Evidence, model: Model, inputs: Inputs, again: str) -> Check:
+    """Whether these are the inputs of a run; `again` is the command that checks the file."""
+    spec = part.study.inputs
+    try:
+        here = fit(inputs, model.signature.shape).digest()
+    except InvalidArgument as error:
+        return Status.REFUTED.of(f"No: these are not the data of the run: {error}.")
+    if here == spec.digest:
+        return Status.FOLLOWS.of(f"Data: yes, {spec.number:,} inputs with digest {here}.")
+    return Status.REFUTED.of(
+        f"No: these are not the inputs of the run. Here are {len(inputs):,} with digest {here} "
+        f"({inputs.selection or 'all inputs'}), the file names {spec.number:,} with digest "
+        f"{spec.digest} ({spec.selection or 'all inputs'}).",
+        f"If the data are the same, read and choose the inputs as the run did: {again}.",
+    )
+
+
+def and_words(names: Sequence[str]) -> str:
+    """a, b and c."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def _perturbation(
     spec: StudySpec, request: RerunRequest, inputs: Inputs, model: Model
 ) -> Perturbation:
@@ -236,7 +309,7 @@ def _way_out(name: str, evidence: Evidence, again: str) -> str:
     return f"read model and data as the run did: {again}"
 
 
-def _at(plain: Any, name: str) -> str:  # noqa: ANN401  what JSON holds
+def _at(plain: Json, name: str) -> str:
     """The part of this name, shortly."""
     for part in name.split("."):
         if isinstance(plain, list) and part.isdecimal() and int(part) < len(plain):

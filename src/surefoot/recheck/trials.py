@@ -344,9 +344,8 @@ class Sampled:
         drawn = f"{draw.drawn:,} drawn at random{by_input} (seed {draw.seed})"
         if draw.trials == draw.number_of_rows:
             return drawn
-        rows = f"{draw.number_of_rows:,} of {draw.total_rows:,}"
-        several = "a row of the journal holds several trials and is run again whole"
-        return f"{drawn}; {several}, here {rows}"
+        rows = f"{draw.number_of_rows:,} of {draw.total_rows:,} rows"
+        return f"those of the {rows} of the journal that hold a drawn one: {drawn}"
 
     @property
     def chances(self) -> str:
@@ -373,7 +372,10 @@ class Sampled:
         words += self._chances_of_inputs
         if draw.catch(ALTERED) < NOTICED:
             more = math.ceil(1000 * draw.enough) / 1000
-            words += f" --share {more:g} notices {_percent(ALTERED)} with {_percent(NOTICED)}."
+            words += (
+                f" That is a weaker check than without --share: which notices {_percent(ALTERED)} "
+                f"with {_percent(NOTICED)}, as does --share {more:g}."
+            )
         return words
 
     @property

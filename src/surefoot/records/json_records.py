@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
 from types import GenericAlias
 from typing import Any, get_type_hints
@@ -41,6 +41,9 @@ def record_to_json(record: Record) -> str:
         found = shared.get(id(value)) or _fields(value)
         if len(shared) < _MOST_SHARED and not isinstance(value, InputRow):  # each of its own
             shared[id(value)] = found
+            for name, part in found.items():  # all of it: the encoder does not ask for it again
+                if is_dataclass(part):
+                    found[name] = plain(part)
         return found
 
     text = json.dumps(record, default=plain, ensure_ascii=False, allow_nan=False)

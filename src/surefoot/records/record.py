@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -17,6 +17,7 @@ from surefoot.records.spec import ComparisonSpec, Spec, StudySpec
 from surefoot.statistics.agreement import Agreement
 from surefoot.statistics.contrasts import Contrast
 from surefoot.statistics.stratified_mean import MeanBounds
+from surefoot.system.text import apart
 
 Part = TypeVar("Part")
 
@@ -36,7 +37,7 @@ class Change:
         """Before and after, as a table shows them."""
         if self.names:
             return self.names
-        return tuple(f"{value:.6g} {self.unit}".rstrip() for value in (self.before, self.after))
+        return tuple(f"{end} {self.unit}".rstrip() for end in apart(self.before, self.after))
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,11 @@ class InputRow:
         return self.clean_kept is not False and (not known or self.label == self.predicted)
 
 
+def results_of(rows: Iterable[InputRow], kind: type[Part]) -> list[Part]:
+    """The results of this kind, of the inputs that have one."""
+    return [row.result for row in rows if isinstance(row.result, kind)]
+
+
 @dataclass(frozen=True)
 class ClassRow:
     """One class of inputs; `groups` is how many groups have one, where groups were sampled."""
@@ -206,6 +212,10 @@ class ClassRow:
 
 SELECTION = "selection of the inputs"
 """Name of the check whose warning leaves claims about a population without their assumption."""
+
+
+COLUMNS = "columns of the table"
+"""Name of the check that a perturbation fits a table, and that its columns stay what they are."""
 
 
 CLEAN = "labels and clean accuracy"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import ClassVar
 
 from surefoot.core.assumptions import Arithmetic, Assumption, Stated
@@ -17,9 +18,14 @@ DEFAULT_SECONDS = 60.0
 """CPU seconds for an input where no limit is given: a run over lunch for 100 inputs."""
 OUT_OF_TIME, OUT_OF_NODES = "out of time", "out of nodes"
 """Why a proof ended that a limit ended."""
+PROVED_AT_GOAL = "proved at the goal"
+FIRST_BOUNDS = "first bounds alone: the run ended before a search"
+"""Why the first round of all inputs ended."""
 LEAST_NODES = 2
 """Nodes of the smallest step of a tree: one neuron split."""
 _STOPPED = "stopped after"
+_BOUND_SHARE = 0.25
+"""Share of the first try's seconds that the first bounds of an input may take. Chosen by hand."""
 _FIRST_SECONDS, _LONG_SECONDS = 5.0, 100.0
 _FIRST_NODES, _LONG_NODES = 20_000, 400_000
 """The first try, and from which rest on the rest is made in two parts: what a try has proved is in
@@ -59,7 +65,7 @@ NOT_REACHED = Proof(0.0, None, "", "not reached", 0, 0.0)
 """What is known of an input that the run ended before: nothing, which is true."""
 _LEFT_ALONE = {
     "refuted at the goal": "no more was asked than a counterexample",
-    "proved at the goal": "proved as far as was asked",
+    PROVED_AT_GOAL: "proved as far as was asked",
 }
 
 
@@ -137,10 +143,11 @@ class CriticalLevel(Proving):
     is given. With a limit in nodes alone a bracket depends on model, input and method only, and not
     on how fast the machine is.
 
-    A first, short try, then one or two with the rest of the time, each from where the last one
-    ended: what one has proved is kept if the next is interrupted. `quantile` and `error` are for
-    what is said of the population; `samples` points are drawn within each of some radii, as the
-    statistical counterpart. `verifier` is the command of another prover, in place of ours. What
+    First bounds without a search, of many inputs together; a short try, then one or two with the
+    rest of the time, each from where the last one ended: what one has proved is kept if the next is
+    interrupted, and no input is searched before all have their first bounds. `quantile` and `error`
+    are for what is said of the population; `samples` points are drawn within each of some radii, as
+    the statistical counterpart. `verifier` is the command of another prover, in place of ours. What
     ours proves holds for the model as it runs in float32, or, with `arithmetic` real, for one that
     computes exactly.
     """
@@ -169,17 +176,19 @@ class CriticalLevel(Proving):
 
     @property
     def efforts(self) -> tuple[ProofLimits, ...]:
-        """The limits of a first, short try and of those with the rest.
+        """The limits of the first bounds, of a short try and of those with the rest.
 
-        Beside a limit in nodes, one in seconds is for all tries together.
+        Those in seconds are for all tries so far together. Another prover has no first bounds.
         """
         seconds, nodes = self.seconds_per_input, self.nodes_per_input
         whole = math.inf if seconds is None else seconds
         if nodes is None:
-            return tuple(map(ProofLimits, _parts(whole, _FIRST_SECONDS, _LONG_SECONDS)))
+            ends = list(accumulate(_parts(whole, _FIRST_SECONDS, _LONG_SECONDS)))
+            first = () if self.verifier else (_BOUND_SHARE * ends[0],)
+            return tuple(map(ProofLimits, (*first, *ends)))
         counts = [int(part) for part in _parts(nodes, _FIRST_NODES, _LONG_NODES)]
         counts[-1] = nodes - sum(counts[:-1])
-        return tuple(ProofLimits(whole, count) for count in counts)
+        return (ProofLimits(_BOUND_SHARE * whole), *(ProofLimits(whole, n) for n in counts))
 
     def steps(self) -> Generator[Ask, Proof, Bracket]:
         """Ask for one try after the other until the bracket is narrow enough, or the time is up."""
@@ -187,7 +196,11 @@ class CriticalLevel(Proving):
         try:
             known = yield Ask(0.0, 1)
             for _ in self.efforts[1:]:
-                if closed_to(known.low, known.far, self.tolerance) or self._out_of_time(known):
+                if closed_to(known.low, known.far, self.tolerance):
+                    break
+                if self._out_of_time(known):
+                    if known.reason == FIRST_BOUNDS:
+                        known = replace(known, reason=OUT_OF_TIME)
                     break
                 known = known + (yield Ask(0.0, 1, known=known))
         except TimeUp:

@@ -25,6 +25,7 @@ from surefoot.report.clauses import (
     norm_word,
     over_groups,
     remarks,
+    said,
     scope_phrase,
     subject,
     with_condition,
@@ -39,6 +40,7 @@ from surefoot.report.formatting import (
     four_digits,
     more_or_less,
     of_perturbations,
+    one_in,
     percent,
     percent_at_least,
     percent_range,
@@ -66,11 +68,8 @@ def statement(claim: claims.Claim) -> str:
 @statement.register
 def _(claim: claims.Failure) -> str:
     value = "an unknown share" if claim.value is None else percent(claim.value)
-    return with_condition(
-        claim,
-        f"input {claim.about.name} {fails(claim)[0]} under {value} of the perturbations"
-        f"{bracketed(claim, interval_percent(claim))}",
-    )
+    text = f"input {claim.about.name} {fails(claim)[0]} under {value} of the perturbations"
+    return said(claim, text, interval_percent(claim))
 
 
 @statement.register
@@ -81,12 +80,10 @@ def _(claim: claims.Kappa) -> str:
         if claim.interval is not None and certain:
             share = f"{interval_percent(claim)} of its perturbations ({certain})"
             counted = f"; it {fails(claim)[0]} under {share}"
-        return with_condition(
-            claim, f"{name} is not decided: {reason_words(claim.reason)}{counted}"
-        )
+        text = f"{name} is not decided: {reason_words(claim.reason)}{counted}"
+        return with_condition(claim, text)
     side = "at most" if claim.decision is claims.Verdict.PASS else "more than"
-    limit = f"{side} {of_perturbations(claim.kappa)}"
-    return with_condition(claim, f"{name} {fails(claim)[0]} under {limit}{bracketed(claim)}")
+    return said(claim, f"{name} {fails(claim)[0]} under {side} {of_perturbations(claim.kappa)}")
 
 
 @statement.register
@@ -115,12 +112,11 @@ _CLEAN_FAULTS = {
 
 @statement.register
 def _(claim: claims.Worst) -> str:
-    return with_condition(
-        claim,
+    text = (
         f"input {claim.about.name} failed most often of the {claim.about.inputs:,} in this run: it "
-        f"{fails(claim)[0]} under {interval_percent(claim)} of the perturbations{bracketed(claim)}"
-        f"{_CLEAN_FAULTS[claim.clean_fault]}",
+        f"{fails(claim)[0]} under {interval_percent(claim)} of the perturbations"
     )
+    return said(claim, text) + _CLEAN_FAULTS[claim.clean_fault]
 
 
 @statement.register
@@ -151,11 +147,11 @@ def _(claim: claims.RareFailure) -> str:
     mean = "" if one else ", on average"
     if claim.value is None:
         most = f"{where} under {rare_range(Interval(0.0, around.high))} perturbations{mean}"
-        return with_condition(claim, f"{most}{bracketed(claim)}; no failure was found")
+        return f"{said(claim, most)}; no failure was found"
     share = f"about {rare_share(claim.value)} perturbations{mean}"
     if claim.value >= RARE:
         share = f"{percent(claim.value)} of the perturbations{mean}"
-    return with_condition(claim, f"{where} under {share}{bracketed(claim, rare_range(around))}")
+    return said(claim, f"{where} under {share}", rare_range(around))
 
 
 def _share_failing(claim: claims.MeanSet | claims.MeanPopulation) -> str:
@@ -182,7 +178,7 @@ def _(claim: claims.MeanSet) -> str:
     text = f"averaged over {scope_phrase(claim)}, {value}the perturbations {make_fail(claim)}"
     if claim.kept is not None:
         text = _keep_label(claim, value or "an unknown share of ")
-    return subject(claim) + with_condition(claim, text + bracketed(claim, interval_percent(claim)))
+    return said(claim, text, interval_percent(claim))
 
 
 def _keep_label(claim: claims.Claim, share: str) -> str:
@@ -204,18 +200,15 @@ def _(claim: claims.MeanPopulation) -> str:
         return _share_failing(claim)
     share = f"{interval_percent(in_kept(claim))} of "
     text = f"{share}the perturbations {make_fail(claim)} on {scope_phrase(claim)}"
-    text = f"{text}{over_groups(claim)}" if claim.kept is None else _keep_label(claim, share)
-    return subject(claim) + with_condition(claim, text + bracketed(claim))
+    return said(
+        claim, text + over_groups(claim) if claim.kept is None else _keep_label(claim, share)
+    )
 
 
 @statement.register
 def _(claim: claims.AccuracySet) -> str:
-    n = claim.about.inputs
-    clean, where = (
-        percent(claim.clean / n),
-        f"on {scope_phrase(claim)} under {claim.under}",
-    )
-    around = claim.interval
+    n, around = claim.about.inputs, claim.interval
+    clean, where = percent(claim.clean / n), f"on {scope_phrase(claim)} under {claim.under}"
     if claim.value is None or around is None:
         text = f"accuracy {where} is not known; when clean it is {clean}"
         return subject(claim) + with_condition(claim, text)
@@ -235,15 +228,13 @@ def _(claim: claims.AccuracyPopulation) -> str:
     where = f"{scope_phrase(claim)} under {claim.under}"
     if claim.interval == UNIT:
         return _says_nothing(claim, f"the accuracy on {where}")
-    text = f"accuracy on {where}{over_groups(claim, ',')} is {interval_percent(claim)}"
-    return subject(claim) + with_condition(claim, text + bracketed(claim))
+    return said(claim, f"accuracy on {where}{over_groups(claim, ',')} is {interval_percent(claim)}")
 
 
 @statement.register
 def _(claim: claims.CleanAccuracy) -> str:
-    text = f"accuracy on clean {scope_phrase(claim)}{over_groups(claim, ',')} is "
-    text += interval_percent(claim) + bracketed(claim)
-    return subject(claim) + with_condition(claim, text)
+    where = f"clean {scope_phrase(claim)}{over_groups(claim, ',')}"
+    return said(claim, f"accuracy on {where} is {interval_percent(claim)}")
 
 
 @statement.register
@@ -254,8 +245,7 @@ def _(claim: claims.AccuracyDrop) -> str:
     if around.low < 0:  # then it may be a gain
         change = points_range(-around)
         text = f"{claim.under} changes accuracy {where} by {change} points"
-    text += bracketed(claim)
-    return subject(claim) + with_condition(claim, text)
+    return said(claim, text)
 
 
 def _says_nothing(claim: claims.Claim, question: str) -> str:
@@ -267,19 +257,15 @@ def _says_nothing(claim: claims.Claim, question: str) -> str:
 @statement.register
 def _(claim: claims.SuiteMean) -> str:
     cells = f"the {claim.cells:,} cells" if claim.cells > 1 else "the one cell"
-    of_population = (
-        f" on {scope_phrase(claim)}" if claim.about.of is claims.About.POPULATION else ""
-    )
+    where = f" on {scope_phrase(claim)}" * (claim.about.of is claims.About.POPULATION)
     around, lowest = claim.interval or UNIT, claim.lowest_interval
     mean = "" if around.width == 0 else f" ({percent_range(around)})"
-    last = "counted" if lowest.width == 0 else percent_range(lowest)
-    weakest = f"; the weakest cell is {claim.weakest}: {percent(claim.lowest)}"
-    weakest += bracketed(claim, last)
-    return with_condition(
-        claim,
+    text = (
         f"averaged over {cells} of {claim.suite}, {height_words(claim.height)} is "
-        f"{percent(claim.value or 0.0)}{mean}{of_population}{weakest}",
+        f"{percent(claim.value or 0.0)}{mean}{where}; the weakest cell is {claim.weakest}: "
+        f"{percent(claim.lowest)}"
     )
+    return said(claim, text, percent_range(lowest) if lowest.width else "counted")
 
 
 @statement.register
@@ -288,7 +274,7 @@ def _(claim: claims.CorruptionError) -> str:
     if claim.interval is None or claim.value is None:
         return f"{of} is undecided: {reason_words(claim.reason)}"
     around = percent_range(claim.interval) if claim.interval.width else ""
-    return with_condition(claim, f"{of} is {percent(claim.value)}{bracketed(claim, around)}")
+    return said(claim, f"{of} is {percent(claim.value)}", around)
 
 
 def height_words(height: claims.Height) -> str:
@@ -303,7 +289,8 @@ def _(claim: claims.CountKappa) -> str:
     were = "was" if 1 in (number, n) else "were"
     open_ = n - number - claim.robust
     undecided = f", {open_:,} {'is' if open_ == 1 else 'are'} undecided" if open_ else ""
-    truly = f"; at least {least:,} truly {fails(claim)[least != 1]} more often than that"
+    limit = one_in(claim.kappa)
+    truly = f"; at least {least:,} truly {fails(claim)[least != 1]} under more than {limit}"
     if least == 0:
         truly = "; that any truly does is not shown: a few decisions may be wrong" * bool(number)
     inputs = "1 input" if n == 1 else scope_phrase(claim)
@@ -317,7 +304,7 @@ def _(claim: claims.CountKappa) -> str:
     return with_condition(
         claim,
         f"{wrong}{number:,} of {inputs} {were} decided {fails(claim)[2]} under more than "
-        f"{of_perturbations(claim.kappa)}, {claim.robust:,} under at most that{undecided}{truly}"
+        f"{of_perturbations(claim.kappa)}, {claim.robust:,} under at most {limit}{undecided}{truly}"
         f"{certain}",
     )
 
@@ -342,10 +329,7 @@ def _(claim: claims.AllKappa) -> str:
     every = "this input" if claim.about.inputs == 1 else f"every one of {scope_phrase(claim)}"
     if claim.clean:
         every = f"{_wrong_clause(claim)}every one of the others"
-    limit = of_perturbations(claim.kappa)
-    return with_condition(
-        claim, f"{every} {fails(claim)[0]} under at most {limit}{bracketed(claim)}"
-    )
+    return said(claim, f"{every} {fails(claim)[0]} under at most {of_perturbations(claim.kappa)}")
 
 
 @statement.register
@@ -353,11 +337,8 @@ def _(claim: claims.ShareKappa) -> str:
     limit = f"{fails(claim)[1]} under at most {of_perturbations(claim.kappa)}"
     if claim.interval == UNIT:
         return _says_nothing(claim, f"how many {scope_phrase(claim)} {limit}")
-    return subject(claim) + with_condition(
-        claim,
-        f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} "
-        f"{right_and(claim)}{limit}{bracketed(claim)}",
-    )
+    where = f"{scope_phrase(claim)}{over_groups(claim, ',')}"
+    return said(claim, f"{interval_percent(claim)} of {where} {right_and(claim)}{limit}")
 
 
 def _wrong_clause(claim: claims.CountKappa | claims.PublishedKappa | claims.AllKappa) -> str:
@@ -379,16 +360,18 @@ def _(claim: claims.RadiusQuantile) -> str:
         return f"{subject(claim)}undecided: {reason_words(claim.reason)}"
     inputs = f"all but {share} of {scope_phrase(claim)}{over_groups(claim, ',')}"
     norm = norm_word(claim)
+    quantile = f"the {share} quantile of the critical {norm}radius"
+    known = f"{quantile} is {radius_range(around)}"
     text = f"for {inputs} no {norm}perturbation up to {at_least(around.low)} makes the model fail"
     if around.high == 0:
         text = f"on {share} or more of {scope_phrase(claim)} the model fails when they are clean"
+    elif claim.bounded_above_only and claim.reason:
+        text = f"{quantile} of {scope_phrase(claim)}{over_groups(claim, ',')} is at most "
+        text += at_most(around.high)
+        known = "" if claim.value is None else f"estimate {four_digits(claim.value)}"
     elif around.low == 0:
         text = f"no size of {norm}perturbation is shown that {inputs} withstand"
-    quantile = bracketed(
-        claim,
-        f"the {share} quantile of the critical {norm}radius is {radius_range(around)}",
-    )
-    text += quantile + condition_behind(claim)
+    text += bracketed(claim, known) + condition_behind(claim)
     return f"{subject(claim)}{text}{_and(reason_words(claim.reason))}"
 
 
@@ -410,8 +393,8 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> str:
             between = points_range(around)
             larger = "smaller" if value < 0 else "larger"
             text = f"has a robust share that is {points_apart(value)} {larger} than that of"
-    known = bracketed(claim, between)
-    return with_condition(claim, f"{on} {first} {text} {second}{known}: {_outcome(around)}")
+    certain = bracketed(claim, between)
+    return with_condition(claim, f"{on} {first} {text} {second}{certain}: {_outcome(around)}")
 
 
 def _apart(claim: claims.Claim, value: float) -> str:
@@ -546,23 +529,20 @@ def _(claim: claims.MeanRadius) -> str:
 
 @statement.register
 def _(claim: claims.RobustPopulation) -> str:
-    clean = clean_clause(claim.clean, "count as not robust")
-    return subject(claim) + with_condition(
-        claim,
+    text = (
         f"{interval_percent(claim)} of {scope_phrase(claim)}{over_groups(claim, ',')} withstand "
         f"every {norm_word(claim)}perturbation up to {level_words(claim.radius)}"
-        f"{bracketed(claim)}{_and(clean)}",
     )
+    return said(claim, text) + _and(clean_clause(claim.clean, "count as not robust"))
 
 
 @statement.register
 def _(claim: claims.MeanRadiusPopulation) -> str:
-    clean = clean_clause(claim.clean, "count as 0")
-    return subject(claim) + with_condition(
-        claim,
-        f"the mean critical radius of {scope_phrase(claim)}{over_groups(claim, ',')} is "
-        f"{_range(claim)}{bracketed(claim)}, where none counts as more than "
-        f"{level_words(claim.ceiling)}{_and(clean)}",
+    where = f"{scope_phrase(claim)}{over_groups(claim, ',')}"
+    return (
+        f"{said(claim, f'the mean critical radius of {where} is {_range(claim)}')}, where none "
+        f"counts as more than {level_words(claim.ceiling)}"
+        f"{_and(clean_clause(claim.clean, 'count as 0'))}"
     )
 
 
@@ -584,7 +564,7 @@ def within(claim: claims.CertifiedAccuracy) -> str:
     """Where else the class is kept, after a comma; empty at radius 0."""
     if not claim.radius:
         return ""
-    return f", each with {_nearby(claim.noise, level_words(claim.radius))}"
+    return f", each together with {_nearby(claim.noise, level_words(claim.radius))}"
 
 
 def _nearby(noise: claims.NoiseOf, radius: str) -> str:
@@ -607,7 +587,7 @@ def _(claim: claims.CertifiedAccuracy) -> str:
     around, model, inputs = claim.interval or UNIT, smoothed(claim), scope_phrase(claim)
     does, shown = is_right(claim)
     if claim.about.of is claims.About.THESE:
-        truly = f"; of {around.low * claim.about.inputs:,.0f} or more that is true"
+        truly = f"; {around.low * claim.about.inputs:,.0f} or more truly are"
         truly += bracketed(claim)
         if around.low == 0:
             truly = f", each by itself with confidence {confidence(claim.guarantee.error)}"
@@ -617,10 +597,8 @@ def _(claim: claims.CertifiedAccuracy) -> str:
         return with_condition(claim, f"{model} {shown} {some}")
     if around.low == 0:
         return _says_nothing(claim, f"how many {inputs} {model} {does}{within(claim)}")
-    share = (
-        f"at least {percent_at_least(around.low)} of {inputs}{over_groups(claim)}{within(claim)}"
-    )
-    return with_condition(claim, f"{model} {does} {share}{bracketed(claim)}")
+    where = f"{inputs}{over_groups(claim)}{within(claim)}"
+    return said(claim, f"{model} {does} at least {percent_at_least(around.low)} of {where}")
 
 
 @statement.register
@@ -632,15 +610,13 @@ def _(claim: claims.SmoothedRadius) -> str:
             text = f"it is not shown that {model} gives {name} its class"
             return with_condition(claim, text)
         near = _nearby(claim.noise, at_least(around.low))
-        text = f"{model} gives {name} and {near} its class"
-        return with_condition(claim, f"{text}{bracketed(claim)}")
-    low = 0.0 if around is None else around.low
-    return with_condition(
-        claim,
+        return said(claim, f"{model} gives {name} and {near} its class")
+    text = (
         f"averaged over {name}, {model} is certified up to {norm} distance "
         f"{at_least(claim.value or 0.0)}, inputs without a certificate counted as 0; the average "
-        f"of the true distances is at least {at_least(low)}{bracketed(claim)}",
+        f"of the true distances is at least {at_least(0.0 if around is None else around.low)}"
     )
+    return said(claim, text)
 
 
 def clean_clause(clean: int, counted: str) -> str:
@@ -749,8 +725,7 @@ Cases = claims.CaseFailure | claims.CasesFailed | claims.CaseDifference
 
 @statement.register
 def _(claim: claims.CaseFailure) -> str:
-    text = cases_fail(claim, interval_percent(claim)) + bracketed(claim)
-    return subject(claim) + with_condition(claim, text)
+    return said(claim, cases_fail(claim, interval_percent(claim)))
 
 
 @statement.register
@@ -762,7 +737,7 @@ def _(claim: claims.CasesFailed) -> str:
     if claim.counted is claims.Outcomes.TRIALS:
         text = f"{case_scope(claim)} failed in {claim.failed:,} of {claim.trials:,} trials ({rate}"
         text += ")" if claim.about.inputs == 1 else ", averaged over cases)"
-    return subject(claim) + with_condition(claim, text + bracketed(claim))
+    return said(claim, text)
 
 
 def case_scope(claim: claims.Claim) -> str:

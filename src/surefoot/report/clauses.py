@@ -402,6 +402,11 @@ def with_condition(claim: Claim, text: str) -> str:
     return f"{condition}, {text}" if condition else text
 
 
+def said(claim: Claim, text: str, around: str = "") -> str:
+    """The statement whole: names and assumption before it, interval and confidence behind it."""
+    return subject(claim) + with_condition(claim, text + bracketed(claim, around))
+
+
 def remarks(claim: Claim) -> list[str]:
     """What it rests on beside a count, where an assumption is a remark and no condition."""
     proofs = {
@@ -540,7 +545,8 @@ def perturbation_name(perturbation: PartSpec) -> str:
 
 def _part_name(part: dict[str, object]) -> str:
     inner = part.get("inner")
-    return f"random {_part_name(inner)}" if isinstance(inner, dict) else str(part["kind"])
+    kind = str(part["kind"]).removesuffix("-grid")  # of a smoothed model: nobody writes it
+    return f"random {_part_name(inner)}" if isinstance(inner, dict) else kind
 
 
 def unit_of_levels(perturbation: PartSpec, words: str) -> str:
@@ -572,6 +578,7 @@ def perturbation_at_level(study: StudySpec) -> str:
         name, span = _part_name(inner), f"{lowest * level:g} to {span}"
     found = _UNIT_AFTER.search(study.words.perturbation)
     unit = "" if found is None else f" {found[1].rstrip('s') if span == '1' else found[1]}"
+    unit = unit or str(options.get("relative_to") or "")  # table 0.2sd, as it is written
     return f"{name} {span}{unit}"
 
 

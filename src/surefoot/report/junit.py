@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from surefoot.core.claims import UNDECIDED_CHOICES, UndecidedAs
+from surefoot.core.claims import UNDECIDED_CHOICES, Claim, UndecidedAs, Verdict
 from surefoot.errors import InvalidArgument
+from surefoot.report.sentences import required_statement, sentence
 from surefoot.system.text import escape_controls
 
 Outcome = Literal["passed", "failed", "undecided", "error"]
@@ -41,6 +42,18 @@ class Case:
             raise InvalidArgument(
                 f"the seconds of a test case must be a number ≥ 0, got {self.seconds}"
             )
+
+
+_OUTCOMES: dict[Verdict | None, Outcome] = {Verdict.PASS: "passed", Verdict.FAIL: "failed"}
+
+
+def case_of_verdict(
+    suite: str, claim: Claim, measured: str, notes: Sequence[str], seconds: float, about: str
+) -> Case:
+    """A requirement: the verdict, by how much, and without what (`notes`) that must not be read."""
+    outcome = _OUTCOMES.get(claim.verdict, "undecided")
+    message = " ".join(filter(None, [sentence(claim), measured, *notes]))
+    return Case(suite, required_statement(claim), outcome, message, seconds, about)
 
 
 def junit_xml(

@@ -31,6 +31,7 @@ from surefoot.report.clauses import (
 )
 from surefoot.report.formatting import (
     at_least,
+    at_most,
     confidence,
     exact_percent,
     four_digits,
@@ -196,12 +197,16 @@ def _(claim: claims.CurveSet | claims.CurvePopulation) -> _Parts:
 def _(claim: claims.RadiusQuantile) -> _Parts:
     share = "a" if claim.share is None else exact_percent(claim.share)
     about = claim.about
-    number = at_least(_around(claim).low)  # what the sentence claims, not the middle
+    around = _around(claim)
+    number = at_least(around.low)  # what the sentence claims, not the middle
     narrowed = about.name or about.networks or about.only
     grouped = f" of {scope_phrase(claim)}" if narrowed else ""
     radius = f"critical {norm_word(claim)}radius"
     meaning = f"{share} quantile of the {radius}{grouped}{over_groups(claim)}"
-    return number, radius_range(_around(claim)), meaning
+    if claim.bounded_above_only:
+        number = f"at most {at_most(around.high)}"
+        meaning += "" if claim.value is None else f"; estimate {four_digits(claim.value)}"
+    return number, radius_range(around), meaning
 
 
 @_parts.register
@@ -271,7 +276,9 @@ def _(claim: claims.FailureDifference | claims.CaseDifference) -> _Parts:
         meaning = f"how much more accurate {first} is than {second}"
     elif claim.kept is not None:
         meaning = f"how much more often {first} keeps its label than {second}"
-    return f"{points(claim.value or 0.0)} points", points_range(_around(claim)), meaning
+    around = _around(claim)
+    meaning += ": not shown to differ" * (around.low <= 0 <= around.high)
+    return f"{points(claim.value or 0.0)} points", points_range(around), meaning
 
 
 @_parts.register
@@ -366,8 +373,13 @@ class Accuracy:
         within = counted if clean.around is None else percent_range(clean.around)
         figures = [perturbed, clean.figure(percent(clean.value), within, "accuracy when clean")]
         if drop is not None:
-            between = "" if drop.around is None else points_between(drop.around)
-            figures.append(drop.figure(signed_points(drop.value), between, "drop in accuracy"))
+            rises = drop.value < -_NO_POINTS
+            around = drop.around
+            if around is not None and rises:
+                around = Interval(-around.high, -around.low)
+            between = "" if around is None else points_between(around)
+            what = f"{'rise' if rises else 'drop'} in accuracy"
+            figures.append(drop.figure(points_apart(drop.value), between, what))
         return figures
 
     @property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from surefoot.core.claims import About, Claim, Verdict
 from surefoot.records.input_table import groups_of
-from surefoot.records.record import Radii, Record
+from surefoot.records.record import COLUMNS, Radii, Record
 from surefoot.report.clauses import capitalised, perturbation_at_level
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
@@ -17,25 +18,47 @@ from surefoot.statistics.counted import rung
 Provenance = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """Runs by name, each line by line: what it is, and its words."""
 _NAMED = 3
-"""Models or perturbations by name in a title; of more, their number."""
+"""Models or perturbations by name in a title, runs in a note; of more, their number."""
 _TABLES = 3
 """Runs with a table of their own; more have a row each, or they would fill sheets of paper."""
 
 
-def run_view(record: Record, verdicts: tuple[Claim, ...], command: str, **own: Any) -> View:  # noqa: ANN401  fields of a view
-    """The view of one run: what all of them show, in place of it or beside it what is its `own`."""
-    shared: dict[str, Any] = {
-        "title": page_title({"": record}),
-        "headline": record.claims[:1],
-        "about": about_run(record),
-        "warnings": preflight_cautions(record),
-        "claims": record.claims[1:],
-        "verdicts": verdicts,
-        "command": command,
-        "provenance": (("", tuple(provenance(record))),),
-    }
-    sections = (*own.pop("sections"), findings_section(record))
-    return View(**(shared | own), sections=sections)
+@dataclass(frozen=True)
+class Shown:
+    """A record that is to be shown: its parts by name, its verdicts, what repeats it, its store."""
+
+    record: Record
+    parts: Mapping[str, Record]
+    verdicts: tuple[Claim, ...] = ()
+    command: str = ""
+    store: str = ""
+
+    @property
+    def members(self) -> Mapping[str, Record]:
+        """The parts, or the record itself without a name."""
+        return self.parts or {"": self.record}
+
+    @property
+    def provenance(self) -> Provenance:
+        """Of each record."""
+        return tuple((name, tuple(provenance(part))) for name, part in self.members.items())
+
+    def view(self, **own: Any) -> View:  # noqa: ANN401  fields of a view
+        """What all pages show, in place of it or beside it what is the `own` of one."""
+        return View(**({"verdicts": self.verdicts, "command": self.command} | own))
+
+    def view_of_run(self, **own: Any) -> View:  # noqa: ANN401  fields of a view
+        """The same of one run; its checks come last."""
+        record, sections = self.record, own.pop("sections")
+        shared: dict[str, Any] = {
+            "title": page_title({"": record}),
+            "headline": record.claims[:1],
+            "about": about_run(record),
+            "warnings": preflight_cautions(record),
+            "claims": record.claims[1:],
+            "provenance": self.provenance,
+        }
+        return self.view(**(shared | own), sections=(*sections, findings_section(record)))
 
 
 def models_in(records: Mapping[str, Record]) -> list[str]:
@@ -122,20 +145,39 @@ def preflight_cautions(record: Record, name: str = "") -> tuple[Caution, ...]:
     """What the preflight found odd, to be read before the result."""
     head = f"{name}: " if name else ""
     return tuple(
-        Caution(f"Note: {head}{f.name}: {with_full_stop(f.finding)}", f.is_urgent, f.blocks)
+        Caution(
+            f"Note: {head}{f.name}: {with_full_stop(f.finding)}",
+            f.is_urgent,
+            f.blocks,
+            f.blocks is not None or f.name == COLUMNS,
+        )
         for f in record.findings
         if f.is_warning
     )
 
 
 def shared_cautions(parts: Mapping[str, Record]) -> list[Caution]:
-    """What the preflights of several runs found odd; of all alike, once."""
-    of_all = set.intersection(*(set(preflight_cautions(part)) for part in parts.values()))
-    lines: list[Caution] = []
+    """What the preflights of several runs found odd, each once: of all, or of those it names.
+
+    Columns of a table that a perturbation does not fit are said of the first: each level has its
+    own factor.
+    """
+    found: dict[Caution | str, tuple[Caution, list[str]]] = {}
     for name, part in parts.items():
-        own = zip(preflight_cautions(part), preflight_cautions(part, name), strict=True)
-        lines += [plain if plain in of_all else named for plain, named in own]
-    return list(dict.fromkeys(lines))
+        for caution in preflight_cautions(part):
+            key = COLUMNS if caution.text.startswith(f"Note: {COLUMNS}: ") else caution
+            found.setdefault(key, (caution, []))[1].append(name)
+    return [
+        caution if len(names) == len(parts) else _of(caution, names)
+        for caution, names in found.values()
+    ]
+
+
+def _of(caution: Caution, names: Sequence[str]) -> Caution:
+    """With the names of the runs that it is of, not all where they are many."""
+    some = ", ".join(names[:_NAMED])
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return replace(caution, text=f"Note: {some}{more}: {caution.text.removeprefix('Note: ')}")
 
 
 def findings_section(record: Record) -> Section:

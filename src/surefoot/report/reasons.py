@@ -104,6 +104,7 @@ _PREPARATIONS = {
         "values times 255",
         "--scale 1 for data of 0 to 255, --scale 0.00392157 for data of 0 to 1, and --bounds 0,255",
     ),
+    "normalised": ("the images as they are", "no --normalise"),
     "bgr": ("the channels in reverse order (BGR)", "the channels in that order"),
     "layout": ("the channels read as the other axis", "arrays whose axes are as their shape says"),
 }
@@ -111,8 +112,11 @@ _PREPARATIONS = {
 
 
 def _prepared(name: str, then: int, now: int, inputs: int) -> str:
-    """Of an image prepared otherwise: parts with a name, else a normalisation."""
+    """Of an image prepared otherwise: parts with a name, else a normalisation, or one undone."""
     known = [_PREPARATIONS.get(n, (f"normalisation {n}", f"--normalise {n}")) for n in name.split()]
+    if name.startswith("undo:"):
+        n = name.removeprefix("undo:")
+        known = [(f"normalisation {n} undone", "the images as they were before it")]
     words, options = zip(*known, strict=True)
     return (
         f"with {' and '.join(words)}, {then} of {inputs} tried are right, not {now}: pass "
@@ -188,7 +192,8 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         f"{_trials_needed(trials)}: require less, or prove it (surefoot critical)"
     ),
     Why.MAY_BE_WORSE: lambda name, margin, forecast, *others: (
-        f"{name} may be worse than {', '.join(others)} by more than {margin!r}: {forecast}"
+        f"{name} may be worse than {', '.join(others)} by more than "
+        f"{100 * margin:.12g} points: {forecast}"
     ),
     Why.OTHER_INPUTS: (
         "the difference is {0:+.3g} to {1:+.3g} points; on other inputs nothing cancels that the "

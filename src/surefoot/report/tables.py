@@ -244,13 +244,18 @@ def tail_cells(record: Record, result: Whole) -> tuple[str, ...]:
     match result:
         case ExtrapolatedMean() as tail:
             spread = "" if tail.variance is None else formatting.variance(tail.variance)
-            share, extrapolated = (
-                formatting.percent(tail.completeness),
-                formatting.small_probability(tail.failure),
-            )
-            return share, extrapolated, spread, *mean_cells(record, tail)
+            share = formatting.percent(tail.completeness)
+            failure = formatting.small_probability(tail.failure)
+            return share, failure, spread, *mean_cells(record, tail)
         case _:
             return "0 %", "none", "", *mean_cells(record, result)
+
+
+def whole_cells(record: Record, whole: Whole | None) -> tuple[str, ...]:
+    """Those of a tail, or else of a mean; none where nothing is known."""
+    if whole is None:
+        return ()
+    return (tail_cells if record.study.is_tail else mean_cells)(record, whole)
 
 
 WRONG, TIED, FAILS = "wrong", "tied", "fails"

@@ -60,12 +60,14 @@ class Figure:
 class Caution:
     """A sentence to be read beside the number; without an `urgent` one it must not be read.
 
-    `blocks` is the reason that it gives, where no requirement can pass.
+    `blocks` is the reason that it gives, where no requirement can pass. `before`: it says that
+    another question was meant, and a terminal prints it before the answer.
     """
 
     text: str
     urgent: bool = False
     blocks: Reason | None = None
+    before: bool = False
 
 
 @dataclass(frozen=True)
@@ -223,8 +225,8 @@ class View:
     @property
     def first_cautions(self) -> list[str]:
         """The cautions right below the verdicts, the urgent ones first."""
-        ordered = sorted(self._not_in_verdicts, key=lambda one: not one.urgent)
-        urgent = sum(one.urgent for one in ordered)
+        ordered = sorted(self._not_in_verdicts, key=lambda one: not (one.urgent or one.before))
+        urgent = sum(one.urgent or one.before for one in ordered)
         return [one.text for one in ordered[: max(urgent, _CAUTIONS_ABOVE)]]
 
     @property
@@ -271,6 +273,18 @@ class View:
         repeat = [("To repeat it", (self.command,))] if self.command else []
         return [(title, lines) for title, lines in (*listed, *repeat) if lines]
 
+    @property
+    def cautions_before(self) -> list[str]:
+        """The cautions that a terminal prints before the answer."""
+        given = self.first_cautions
+        return [one.text for one in self.warnings if one.before and one.text in given]
+
+    @property
+    def cautions_after(self) -> list[str]:
+        """The cautions that it prints below the verdicts."""
+        before = self.cautions_before
+        return [line for line in self.first_cautions if line not in before]
+
     def brief(self) -> str:
         """The answer, the verdicts and what is wrong, and the one table of the answer."""
         table = [] if self.answer is None else self.answer.paragraph()
@@ -278,7 +292,8 @@ class View:
 
     def _answer_lines(self, what_fails: str = "") -> list[str]:
         verdicts = [line for _, line in self.verdict_lines]
-        return [*self.headings, *filter(None, [what_fails]), *verdicts, *self.first_cautions]
+        answer = [*self.headings, *filter(None, [what_fails]), *verdicts]
+        return [*self.cautions_before, *answer, *self.cautions_after]
 
     def text(self) -> str:
         """All of it, line by line: the number first."""

@@ -24,7 +24,7 @@ from surefoot.serve import runs
 from surefoot.serve.guard import HEALTH, Guard
 from surefoot.serve.live import StorePoller, live_messages
 from surefoot.serve.pages import policy_of_report, render, script, stylesheet
-from surefoot.serve.replay import Replayer
+from surefoot.serve.replay import ReplayedTrial, Replayer
 from surefoot.serve.runs import Filter, ListedRun, State, comparability, run_page, with_headlines
 from surefoot.serve.settings import Settings
 from surefoot.serve.stores import NotThere, ServedStore, served_stores
@@ -54,7 +54,7 @@ class Turns:
         self._free, self._queued = asyncio.Semaphore(at_once), 0
 
     async def take(
-        self, page: Callable[..., Response], request: Request, *more: object
+        self, page: Callable[..., Response], request: Request, *more: dict[str, str]
     ) -> Response:
         """The page, made in a thread; nothing for a reader who has gone meanwhile."""
         if self._queued >= _MOST_QUEUED:
@@ -254,7 +254,7 @@ class Dashboard:
         return self._input_page(store, line, subject, replayed)
 
     def _input_page(
-        self, store: ServedStore, line: RunLine, name: str, replayed: object = None
+        self, store: ServedStore, line: RunLine, name: str, replayed: ReplayedTrial | None = None
     ) -> Response:
         record = store.result(line).record
         row = runs.one_input(record, name)

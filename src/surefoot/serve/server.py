@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from surefoot.errors import InvalidArgument, MissingPackage, Stopped
+from surefoot.errors import InvalidArgument, Stopped, needing
 from surefoot.serve.settings import Settings
 from surefoot.store import reading
 
@@ -103,11 +103,7 @@ class Server:
 
 
 def _uvicorn() -> Any:  # noqa: ANN401  the module
-    try:
+    with needing("the dashboard needs starlette and uvicorn: pip install 'surefoot[web]'"):
         import starlette  # noqa: F401  whether it is there
         import uvicorn
-    except ImportError as error:
-        raise MissingPackage(
-            "the dashboard needs starlette and uvicorn: pip install 'surefoot[web]'"
-        ) from error
     return uvicorn

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
+from surefoot.core.limits import between, check_value
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 
@@ -82,6 +83,18 @@ def clopper_pearson(counts: Counts, error: float) -> Interval:
     low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, error / 2))
     high = 1.0 if k == n else float(betainccinv(k + 1, n - k, error / 2))
     return Interval(low, high)
+
+
+def binomial_masses(
+    n: int, p: float, counts: NDArray[np.integer] | None = None
+) -> NDArray[np.float64]:
+    """How likely each of these counts is, else each from 0 to n; right also where that is tiny."""
+    from scipy.special import gammaln
+
+    k = np.arange(n + 1) if counts is None else counts
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    masses: NDArray[np.float64] = np.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
+    return masses
 
 
 def divergence(a: float, b: float) -> float:
@@ -180,10 +193,14 @@ SMALLEST_ERROR = 1e-12
 """Tails, their inverses and e-values are right to a part in 10^6 of this and of anything larger."""
 
 
+ERROR = between(
+    0,
+    1,
+    f"it is 1 - confidence, try 0.05 (the least that double precision keeps is {SMALLEST_ERROR:g})",
+    least=SMALLEST_ERROR,
+)
+
+
 def check_error(error: float) -> None:
     """Refuse an error that is no probability, or too small to be kept in double precision."""
-    if not SMALLEST_ERROR <= error < 1:
-        raise InvalidArgument(
-            f"error must lie between 0 and 1, got {error}: it is 1 - confidence, try 0.05 "
-            f"(the least that double precision keeps is {SMALLEST_ERROR:g})"
-        )
+    check_value("error", error, ERROR)

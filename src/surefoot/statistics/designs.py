@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
+from surefoot.statistics.bounds import binomial_masses
 
 LOOKS = 48
 
@@ -152,13 +153,8 @@ def stopping_points(design: Design, p0: float, low: float, high: float) -> Stops
 
 def _group(m: int, p: float) -> tuple[int, Floats]:
     """Binomial(m, p) masses on a window, and where it begins."""
-    from scipy.special import gammaln
-
     begin, end = _window(m, p)
-    k = np.arange(begin, end + 1)
-    logs = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
-    masses: Floats = np.exp(logs + k * math.log(p) + (m - k) * math.log1p(-p))
-    return begin, masses
+    return begin, binomial_masses(m, p, np.arange(begin, end + 1))
 
 
 def _window(n: int, p: float) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import math
 import os
 from bisect import bisect_left
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from surefoot.core.counts import Counts
+from surefoot.core.limits import between, check_fields, check_value
 from surefoot.core.procedure import Forecast, Needs
 from surefoot.core.results import Estimate, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument, ReportFailed
 from surefoot.statistics.bounds import (
+    ERROR,
     SMALLEST_ERROR,
     check_error,
     chernoff,
@@ -37,20 +39,15 @@ _MOST_EXACT = 3_000_000
 """Trials of the largest exact method: two minutes to prove its design, five seconds to size it."""
 
 
-def check_width_and_error(width: float, error: float) -> None:
-    """Refuse what no estimate can mean."""
-    if not _NARROWEST <= width < 1:
-        raise InvalidArgument(
-            f"width must lie between 0 and 1, got {width}: try 0.02 (the least is {_NARROWEST:g})"
-        )
-    check_error(error)
+_WIDTH = between(0, 1, f"try 0.02 (the least is {_NARROWEST:g})", least=_NARROWEST)
 
 
 def check_exact(width: float, error: float) -> None:
     """Refuse what exact methods would compute on for hours."""
     from scipy.special import ndtri
 
-    check_width_and_error(width, error)
+    check_value("width", width, _WIDTH)
+    check_error(error)
     spread = abs(float(ndtri(error / 2))) / 2
     if (spread / width) ** 2 > _MOST_EXACT:
         raise InvalidArgument(
@@ -68,13 +65,13 @@ def around(rate: float, width: float) -> Interval:
 class OfWidth:
     """What methods share that estimate to a width, and are off by more with at most `error`."""
 
-    width: float
-    error: float
+    width: float = field(metadata=_WIDTH)
+    error: float = field(metadata=ERROR)
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
-        check_width_and_error(self.width, self.error)
+        check_fields(self)
 
     def _conclude(self, final: Counts, spent: int = 0) -> Estimate:
         """The observed rate of a stage whose size was settled before it began: unbiased."""

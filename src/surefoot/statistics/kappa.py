@@ -12,7 +12,7 @@ import math
 import sys
 from bisect import bisect_left
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
 
@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.counts import Counts
+from surefoot.core.limits import between, check_fields, limit
 from surefoot.core.procedure import Forecast, Needs
 from surefoot.core.reasons import Why
 from surefoot.core.results import Decision, Estimate, Footing, Guarantee, Interval, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.bounds import check_error, clopper_pearson, divergence
+from surefoot.statistics.bounds import ERROR, clopper_pearson, divergence
 
 _BELOW = ((0.01, 0.73), (0.25, 0.05), (0.6, 0.10), (0.8, 0.08))
 """Below κ: p = κu, and the weight of each u; the rest of the weight lies evenly on (0, κ).
@@ -181,27 +182,34 @@ def kappa_claim(kappa: float) -> str:
     return f"trials fail with probability at most {kappa!r}"
 
 
+_BUDGET = limit(
+    lambda trials: 1 <= trials <= _MOST_TRIALS,
+    f"lie between 1 and {_MOST_TRIALS:,}",
+    "try 10000000",
+    "{:,}",
+)
+
+
 @dataclass(frozen=True)
 class _Deciding:
     """What tests share whether the failure probability is at most `kappa`."""
 
-    kappa: float
-    error: float
+    kappa: float = field(
+        metadata=between(
+            0,
+            1,
+            f"try 0.001 (the least is {_SMALLEST_KAPPA:g}, which takes three billion trials to "
+            "show)",
+            least=_SMALLEST_KAPPA,
+        )
+    )
+    error: float = field(metadata=ERROR)
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.SAMPLES
 
-    def _check(self, most: int) -> None:
+    def __post_init__(self) -> None:
         """Refuse what no test can mean; and a budget of no trial or of more than can be weighed."""
-        if not _SMALLEST_KAPPA <= self.kappa < 1:
-            raise InvalidArgument(
-                f"kappa must lie between 0 and 1, got {self.kappa}: try 0.001 (the least is "
-                f"{_SMALLEST_KAPPA:g}, which takes three billion trials to show)"
-            )
-        check_error(self.error)
-        if not 1 <= most <= _MOST_TRIALS:
-            raise InvalidArgument(
-                f"max_trials must lie between 1 and {_MOST_TRIALS:,}, got {most:,}: try 10000000"
-            )
+        check_fields(self)
 
     def _bound(self, failed: int, trials: int) -> float:
         """The failure probability that the trials show not to be exceeded."""
@@ -253,11 +261,11 @@ class KappaTest(_Deciding):
     the decisions took (`population/family.py`).
     """
 
-    max_trials: int = 10_000_000
+    max_trials: int = field(default=10_000_000, metadata=_BUDGET)
     extra_trials: float = 0.5
 
     def __post_init__(self) -> None:
-        self._check(self.max_trials)
+        super().__post_init__()
         if not 0 <= self.extra_trials < math.inf:
             raise InvalidArgument(
                 f"extra_trials is a number from 0 on, relative to the trials that the decisions "
@@ -338,11 +346,11 @@ class ExactBinomial(_Deciding):
     with at most `error`; with one look it is the plain exact test of a fixed size.
     """
 
-    max_trials: int
+    max_trials: int = field(metadata=_BUDGET)
     looks: int = 8
 
     def __post_init__(self) -> None:
-        self._check(self.max_trials)
+        super().__post_init__()
         if self.looks < 1 or self.max_trials < self.looks:
             raise InvalidArgument(
                 f"looks must lie between 1 and max_trials ({self.max_trials}), got {self.looks}"
@@ -390,10 +398,7 @@ class PublishedDoubling(_Deciding):
     rule declares of it is the reason: no verdict can rest on it.
     """
 
-    max_trials: int
-
-    def __post_init__(self) -> None:
-        self._check(self.max_trials)
+    max_trials: int = field(metadata=_BUDGET)
 
     def sizes(self) -> list[int]:
         """How many trials there are at each look."""

@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.limits import check_value, limit
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.bounds import check_error
+from surefoot.statistics.bounds import binomial_masses, check_error
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
@@ -36,13 +37,16 @@ class Ranks:
     high: int
 
 
+_SHARE = limit(
+    lambda share: _SMALLEST_SHARE <= share <= 1 - _SMALLEST_SHARE,
+    "lie between 0 and 1",
+    f"try 0.05 (the least distance from either is {_SMALLEST_SHARE:g})",
+)
+
+
 def check_share(share: float, error: float) -> None:
     """Refuse a share that is none, or an error too small to be kept in double precision."""
-    if not _SMALLEST_SHARE <= share <= 1 - _SMALLEST_SHARE:
-        raise InvalidArgument(
-            f"share must lie between 0 and 1, got {share}: try 0.05 (the least distance from "
-            f"either is {_SMALLEST_SHARE:g})"
-        )
+    check_value("share", share, _SHARE)
     check_error(error)
 
 
@@ -143,18 +147,8 @@ def _leaves(
     """How likely the number of values below the quantile is outside at any look."""
     inside, left = np.ones(1), 0.0
     for k, (before, now) in enumerate(pairwise((0, *looks))):
-        inside = np.convolve(inside, masses(now - before, share))
+        inside = np.convolve(inside, binomial_masses(now - before, share))
         gone = outside(k, np.arange(now + 1.0))
         left += float(inside[gone].sum())
         inside = np.where(gone, 0.0, inside)
     return left
-
-
-def masses(n: int, share: float) -> Floats:
-    """How likely just i of n values are below the quantile; right also where that is tiny."""
-    from scipy.special import gammaln
-
-    i = np.arange(n + 1.0)
-    ways = gammaln(n + 1.0) - gammaln(i + 1) - gammaln(n - i + 1)
-    masses: Floats = np.exp(ways + i * math.log(share) + (n - i) * math.log1p(-share))
-    return masses

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import ClassVar
 
 from surefoot.core.counts import Counts
+from surefoot.core.limits import check_fields, limit
 from surefoot.core.procedure import Forecast, Needs
 from surefoot.core.reasons import Why
 from surefoot.core.results import Certificate, Decision, Guarantee, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.bounds import check_error
+from surefoot.statistics.bounds import ERROR
 from surefoot.statistics.kappa import clean_trials, log_evidence_below, supported
 
 _ROUNDING = 1e-12
@@ -104,6 +105,14 @@ def _evidence(failed: int, trials: int, kappa: float) -> float:
     return log_evidence_below(failed, trials, kappa)
 
 
+_BUDGET = limit(
+    lambda trials: 1 <= trials <= _MOST_TRIALS,
+    f"lie between 1 and {_MOST_TRIALS:,}",
+    "try 150000",
+    "{:,}",
+)
+
+
 @dataclass(frozen=True)
 class SmoothedRadius:
     """The radius up to which the smoothed model keeps a class; with `radii`, whether up to each.
@@ -115,13 +124,13 @@ class SmoothedRadius:
     """
 
     radii: tuple[float, ...] = ()
-    error: float = 0.001
-    max_trials: int = 150_000
+    error: float = field(default=0.001, metadata=ERROR)
+    max_trials: int = field(default=150_000, metadata=_BUDGET)
     evidence: ClassVar[type[Counts]] = Counts
     needs: ClassVar[Needs] = Needs.SMOOTHING
 
     def __post_init__(self) -> None:
-        check_error(self.error)
+        check_fields(self)
         radii = tuple(sorted({float(radius) for radius in self.radii}))
         object.__setattr__(self, "radii", radii)
         if radii and not (radii[0] >= 0 and radii[-1] < math.inf):
@@ -129,13 +138,6 @@ class SmoothedRadius:
                 f"a radius is a finite number from 0 on, got {self.radii}: try 0.5",
                 option="radius",
                 value=radii,
-            )
-        if not 1 <= self.max_trials <= _MOST_TRIALS:
-            raise InvalidArgument(
-                f"max_trials must lie between 1 and {_MOST_TRIALS:,}, got {self.max_trials:,}: try "
-                "150000",
-                option="max_trials",
-                value=self.max_trials,
             )
 
     def under(self, noise: Smoothing) -> RadiusTest:

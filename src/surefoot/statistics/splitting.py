@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Assumed
 from surefoot.core.counts import Chained, Counts, Severities, Steps
-from surefoot.core.procedure import Ask, Needs, TimeUp
+from surefoot.core.limits import between, check_fields, limit, whole
+from surefoot.core.procedure import Ask, Needs, Session, TimeUp
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import (
     Estimate,
@@ -34,8 +36,7 @@ from surefoot.core.results import (
     SplittingRun,
     Undecided,
 )
-from surefoot.errors import InvalidArgument
-from surefoot.statistics.bounds import check_error, clopper_pearson, shares
+from surefoot.statistics.bounds import ERROR, clopper_pearson, shares
 from surefoot.statistics.tail import NormalTail
 
 DRAWS = 1000
@@ -77,6 +78,15 @@ _NEGLIGIBLE = 0.05
 """Share of the mean that the inputs which were left early may have, all of them together."""
 
 
+_USUAL = "leave it out for the usual number"
+_ABOUT = limit(
+    ("each", "these").__contains__,
+    "be each or these",
+    "every input by itself, or the mean over them",
+    "{!r}",
+)
+
+
 @dataclass(frozen=True)
 class Splitting:
     """The failure probability of each input by splitting, in independent runs.
@@ -86,42 +96,17 @@ class Splitting:
     cannot contribute to it.
     """
 
-    particles: int = 50
-    runs: int = 4
-    chain: int = 20
-    error: float = 0.05
-    least: float = 1e-15
-    about: str = "each"
+    particles: int = field(default=50, metadata=whole(10, _USUAL))
+    runs: int = field(default=4, metadata=whole(2, _USUAL))
+    chain: int = field(default=20, metadata=whole(1, _USUAL))
+    error: float = field(default=0.05, metadata=ERROR)
+    least: float = field(default=1e-15, metadata=between(1e-100, 1, "try 1e-15", least=1e-100))
+    about: str = field(default="each", metadata=_ABOUT)
     evidence: ClassVar[type[Severities]] = Severities
     needs: ClassVar[Needs] = Needs.SPLITTING
 
     def __post_init__(self) -> None:
-        check_error(self.error)
-        for name, value, lowest in (
-            ("particles", self.particles, 10),
-            ("runs", self.runs, 2),
-            ("chain", self.chain, 1),
-        ):
-            if not isinstance(value, int) or value < lowest:
-                raise InvalidArgument(
-                    f"{name} must be an integer ≥ {lowest}, got {value}: leave it out for the "
-                    "usual number",
-                    option=name,
-                    value=value,
-                )
-        if not 1e-100 <= self.least < 1:
-            raise InvalidArgument(
-                f"least must lie between 1e-100 and 1, got {self.least:g}: try 1e-15",
-                option="least",
-                value=self.least,
-            )
-        if self.about not in ("each", "these"):
-            raise InvalidArgument(
-                f"about must be each or these, got {self.about!r}: every input by itself, or the "
-                "mean over them",
-                option="about",
-                value=self.about,
-            )
+        check_fields(self)
 
     @property
     def walkers(self) -> int:
@@ -332,13 +317,9 @@ class _Particles:
 
     def fit(self) -> NormalFit | None:
         """RoMA's, of the same severities: what it would extrapolate to."""
-        steps = NormalTail(len(self.draws), transforms=("none",), error=self.method.error).steps()
-        next(steps)
-        try:
-            steps.send(Severities(tuple(self.draws.tolist()), self.limit))
-        except StopIteration as stop:
-            return next(iter(stop.value.fits), None)
-        raise RuntimeError("RoMA asks once")
+        roma = Session(NormalTail(len(self.draws), transforms=("none",), error=self.method.error))
+        roma.tell(Severities(tuple(self.draws.tolist()), self.limit))
+        return next(iter(roma.result.fits), None)
 
     def result(self, draws: NDArray[np.float64], *, reached: bool) -> RareFailure | Undecided:
         """The probability and its interval, unless something contradicts the assumption."""
@@ -466,52 +447,35 @@ class SharedAscent:
 
     def steps(self) -> Generator[_Asks, list[Any], list[RareFailure | Undecided]]:
         """One question for all inputs that are still open."""
-        ascents = [Ascent(self.method, self.level, i).steps() for i in range(self.inputs)]
-        results: dict[int, RareFailure | Undecided] = {}
-        questions = {i: next(ascent) for i, ascent in enumerate(ascents)}
-        moves = dict.fromkeys(questions, 0)
-        while questions:
+        ascents = [Session(Ascent(self.method, self.level, i)) for i in range(self.inputs)]
+        moves = [0] * self.inputs
+        while asking := {i: one for i, one in enumerate(ascents) if one.question is not None}:
             try:
-                answers = yield tuple(ask for asks in questions.values() for ask in asks)
+                every = yield tuple(ask for one in asking.values() for ask in one.question or ())
             except TimeUp:
-                for i in questions:
-                    results[i] = _left(ascents[i])
+                for one in asking.values():
+                    one.conclude()
                 break
-            begin = 0
-            for i, asks in list(questions.items()):
-                own = answers[begin : begin + len(asks)]
-                begin += len(asks)
+            answers = iter(every)
+            for i, one in asking.items():
+                own = list(islice(answers, len(one.question or ())))
                 moves[i] += sum(isinstance(answer, Chained) for answer in own)
-                try:
-                    questions[i] = ascents[i].send(own)
-                except StopIteration as stop:
-                    results[i] = stop.value
-                    del questions[i]
-            enough = self._negligible(results)
-            for i in [i for i in questions if self._most(moves[i]) < enough]:
-                results[i] = _left(ascents[i])
-                del questions[i]
-        return [results[i] for i in range(self.inputs)]
+                one.tell(own)
+            enough = self._negligible([one.result for one in ascents if one.question is None])
+            for i, one in asking.items():
+                if one.question is not None and self._most(moves[i]) < enough:
+                    one.conclude()
+        return [one.result for one in ascents]
 
-    def _negligible(self, results: Mapping[int, RareFailure | Undecided]) -> float:
+    def _negligible(self, results: Sequence[RareFailure | Undecided]) -> float:
         """What an input may contribute and be left: all of them together little of the sum."""
-        known = (one for one in results.values() if isinstance(one, RareFailure))
+        known = (one for one in results if isinstance(one, RareFailure))
         return _NEGLIGIBLE * sum(one.failure or 0.0 for one in known) / self.inputs
 
     def _most(self, moves: int) -> float:
         """At the error that an input has in the mean."""
         error = shares(self.method.error, self.inputs)
         return self.method.interval(moves, error, reached=False).high
-
-
-def _left(ascent: Generator[_Asks, list[Any], RareFailure | Undecided]) -> RareFailure | Undecided:
-    """What an input that is left comes to."""
-    try:
-        ascent.throw(TimeUp())
-    except StopIteration as stop:
-        result: RareFailure | Undecided = stop.value
-        return result
-    raise RuntimeError("an ascent ends when it is left")
 
 
 def mean_failure(results: Sequence[RareFailure], error: float) -> MeanFailure:

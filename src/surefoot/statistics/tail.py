@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from surefoot.core import results
 from surefoot.core.assumptions import NormalBeyond
 from surefoot.core.counts import Counts, Severities
+from surefoot.core.limits import between, check_fields, whole
 from surefoot.core.procedure import Needs
 from surefoot.core.reasons import Why
 from surefoot.core.results import Estimate, Extrapolation, NormalFit, Undecided
 from surefoot.errors import InvalidArgument
-from surefoot.statistics.bounds import check_error, clopper_pearson
+from surefoot.statistics.bounds import ERROR, clopper_pearson
 
 LEAST_P = 1e-23
 """The formula for p ends at a statistic of 10, where p is 4e-24: what is smaller is below this."""
@@ -151,23 +152,15 @@ class NormalTail:
     reject normality at the level `normality` is used. None passing is RoMA's FAIL: undecided.
     """
 
-    draws: int = 1000
-    normality: float = 0.05
+    draws: int = field(default=1000, metadata=whole(20, "fewer do not fit a tail"))
+    normality: float = field(default=0.05, metadata=between(0, 1, "try 0.05"))
     transforms: tuple[str, ...] = ("none", "box-cox")
-    error: float = 0.05
+    error: float = field(default=0.05, metadata=ERROR)
     evidence: ClassVar[type[Severities]] = Severities
     needs: ClassVar[Needs] = Needs.SAMPLES
 
     def __post_init__(self) -> None:
-        if self.draws < 20:
-            raise InvalidArgument(
-                f"draws must be an integer ≥ 20, got {self.draws}: fewer do not fit a tail"
-            )
-        if not 0 < self.normality < 1:
-            raise InvalidArgument(
-                f"normality must lie between 0 and 1, got {self.normality}: try 0.05"
-            )
-        check_error(self.error)
+        check_fields(self)
         unknown = [name for name in self.transforms if name not in TRANSFORMS]
         if unknown or not self.transforms:
             raise InvalidArgument(

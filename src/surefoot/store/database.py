@@ -17,15 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from surefoot.errors import InvalidArgument, MissingPackage, StoreDamaged, StoreFailed
-from surefoot.store.locations import (
-    POSTGRES,
-    is_sealed,
-    path_of,
-    public_location,
-    scheme_of,
-    without_passwords,
-)
+from surefoot.errors import InvalidArgument, StoreDamaged, StoreFailed, needing
+from surefoot.store import locations
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -298,7 +291,7 @@ def stores_beside(url: str) -> str:
     """The stores in the folder of a file that is not there, as the end of a sentence."""
     names = []
     with suppress(OSError):
-        for file in sorted(path_of(url).parent.glob("*.db")):
+        for file in sorted(locations.path_of(url).parent.glob("*.db")):
             if file.is_file():  # to open a pipe would wait for ever
                 with suppress(OSError), file.open("rb") as opened:
                     if RUNS.name.encode() in opened.read(_SCHEMA_BYTES):
@@ -313,14 +306,14 @@ def open_file(url: str, create: bool, read_only: bool) -> Database:
     In a folder that cannot be written it is only read: a finished run can still be shown.
     `read_only`: SQLite itself refuses every write.
     """
-    where = path_of(url)
+    where = locations.path_of(url)
     if not create and not where.is_file():
         raise StoreFailed(f"there is no store at {where}: check the path{stores_beside(url)}")
     if where.exists() and not where.is_file():
         raise StoreFailed(f"{where} is no plain file: name another store (--store)")
     if not where.parent.is_dir():
         raise StoreFailed(f"there is no folder {where.parent} for the store: create it first")
-    how = "immutable=1" if is_sealed(url) else "mode=ro" if read_only else ""
+    how = "immutable=1" if locations.is_sealed(url) else "mode=ro" if read_only else ""
     name = f"file:{quote(str(where.absolute()))}?{how}" if how else str(where)
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=name, query={"uri": "true"} if how else {}),
@@ -418,13 +411,9 @@ def open_postgres(url: str, delays: tuple[float, ...], read_only: bool) -> Datab
 
     `read_only`: the server itself refuses every write.
     """
-    try:
+    with needing("a store in PostgreSQL needs psycopg: pip install 'surefoot[postgres]'"):
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
-    except ImportError as error:
-        raise MissingPackage(
-            "a store in PostgreSQL needs psycopg: pip install 'surefoot[postgres]'"
-        ) from error
     try:
         options: dict[str, str | int] = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
@@ -450,10 +439,10 @@ def open_postgres(url: str, delays: tuple[float, ...], read_only: bool) -> Datab
         isolation_level="READ COMMITTED",
         hide_parameters=True,
     )
-    where = public_location(url)
+    where = locations.public_location(url)
 
     def describe(message: str) -> str:
-        message = without_passwords(message, url)
+        message = locations.without_passwords(message, url)
         lower, problem = message.lower(), " ".join((message.splitlines() or [""])[0].split())
         way_out = next((way for part, way in _WAYS_OUT.items() if part in lower), "")
         return f"{where}: {problem}" + (f": {way_out}" if way_out else "")
@@ -463,15 +452,15 @@ def open_postgres(url: str, delays: tuple[float, ...], read_only: bool) -> Datab
 
 def open_database(url: str, *, create: bool = False, read_only: bool = False) -> Database:
     """The file or the server at this URL; who only reads does not wait for a lost connection."""
-    if scheme_of(url) not in POSTGRES:
+    if locations.scheme_of(url) not in locations.POSTGRES:
         return open_file(url, create, read_only)
     return open_postgres(url, () if read_only else RECONNECT_SECONDS, read_only)
 
 
 def store_exists(url: str) -> bool:
     """Whether the file exists, or the database holds a store."""
-    if scheme_of(url) not in POSTGRES:
-        return path_of(url).exists()
+    if locations.scheme_of(url) not in locations.POSTGRES:
+        return locations.path_of(url).exists()
     database = open_database(url)
     try:
         return database.once(lambda db: META.name in sa.inspect(db).get_table_names())

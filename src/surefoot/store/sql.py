@@ -66,6 +66,11 @@ _COUNT = (
     )
 )
 """Locks the run, and matches only if nobody else has appended or finished it."""
+_OF_RUN = RUNS.c.digest == sa.bindparam("run")
+_RUN, _SPEC_OF_RUN = sa.select(RUNS).where(_OF_RUN), sa.select(RUNS.c.spec).where(_OF_RUN)
+_CHANGE_RUN = sa.update(RUNS).where(_OF_RUN)
+_LAST_ROW = sa.select(sa.func.max(JOURNAL.c.number)).where(JOURNAL.c.run == sa.bindparam("id"))
+"""Statements of every run, made once: making one takes three times as long as running it."""
 
 
 def now() -> str:
@@ -123,10 +128,11 @@ class SqlJournal:
 
         self._chains = self._database.write(copy)
 
-    def heads(self, db: sa.Connection) -> tuple[int, str]:
-        """The number of rows and the digest of their chains; the run is locked."""
-        self._catch_up(db, self._chains, self._lock(db))
-        return self._chains.rows, self._chains.heads()
+    def heads(self, db: sa.Connection) -> tuple[TableRow, int, str]:
+        """The run, which is locked; the number of its rows, and the digest of their chains."""
+        run = self._lock(db)
+        self._catch_up(db, self._chains, run)
+        return run, self._chains.rows, self._chains.heads()
 
     def sound_rows(self, db: sa.Connection) -> Chains:
         """The rows before the first damaged one."""
@@ -233,6 +239,8 @@ class SqlJournal:
         entries: defaultdict[str, list[Entry]],
     ) -> None:
         """Check and add the rows that follow those in `chains`, up to a number."""
+        if chains.rows >= upto:
+            return
         own = JOURNAL.c.run == run.id, JOURNAL.c.number >= chains.rows, JOURNAL.c.number < upto
         query = (
             sa.select(*(JOURNAL.c[name] for name in COLUMNS)).where(*own).order_by(JOURNAL.c.number)
@@ -249,13 +257,12 @@ class SqlJournal:
 
     def _refuse_more(self, db: sa.Connection, run: TableRow) -> None:
         """Refuse rows beyond those that were counted; another process may be appending."""
-        last = sa.select(sa.func.max(JOURNAL.c.number)).where(JOURNAL.c.run == run.id)
-        number = db.execute(last).scalar()
+        number = db.execute(_LAST_ROW, {"id": run.id}).scalar()
         if number is not None and number >= run.rows and number >= self._run(db).rows:
             raise self._refusal(f"is damaged: row {number} was never written by surefoot")
 
     def _run(self, db: sa.Connection) -> TableRow:
-        row = db.execute(sa.select(RUNS).where(RUNS.c.digest == self._digest)).one_or_none()
+        row = db.execute(_RUN, {"run": self._digest}).one_or_none()
         if row is None:
             raise StoreFailed(
                 f"{self._database.where}: run {self._digest[:12]} is no longer in the store: run "
@@ -268,8 +275,7 @@ class SqlJournal:
 
         SQLite locks the file with the first write instead.
         """
-        touch = sa.update(RUNS).where(RUNS.c.digest == self._digest).values(written=now())
-        db.execute(touch)
+        db.execute(_CHANGE_RUN, {"run": self._digest, "written": now()})
         return self._run(db)
 
     def _refusal(self, problem: str) -> StoreDamaged:
@@ -612,6 +618,7 @@ class SqlStore:
         self._read_only = read_only
         self.where = self._database.where
         self._journals: dict[str, SqlJournal] = {}
+        self._insert = self._database.insert(RUNS).on_conflict_do_nothing()
         try:
             self._has_tables = self._database.has_store(create)
         except BaseException:
@@ -644,9 +651,8 @@ class SqlStore:
         } | _NO_SEAL
 
         def write(db: sa.Connection) -> str:
-            db.execute(self._database.insert(RUNS).values(row).on_conflict_do_nothing())
-            query = sa.select(RUNS.c.spec).where(RUNS.c.digest == digest)
-            return str(db.execute(query).scalar_one())
+            db.execute(self._insert, row)
+            return str(db.execute(_SPEC_OF_RUN, {"run": digest}).scalar_one())
 
         there = self._database.write(write)
         if there == row["spec"]:
@@ -690,15 +696,15 @@ class SqlStore:
 
     def finish(self, record: Record) -> Record:
         """Store the record; return it with the start and the seconds that the store measured."""
-        journal, this_run = self.journal(record.digest), RUNS.c.digest == record.digest
+        journal = self.journal(record.digest)
 
         def write(db: sa.Connection) -> Record:
             # The heads first: they lock the run, so that nobody appends before its record is there.
-            rows, heads = journal.heads(db)
-            row = db.execute(sa.select(RUNS.c.started, RUNS.c.seconds).where(this_run)).one()
-            complete = replace(record, started=row.started, seconds=row.seconds)
+            run, rows, heads = journal.heads(db)
+            complete = replace(record, started=run.started, seconds=run.seconds)
             text, finished = json_records.record_to_json(complete), datetime.now(UTC).isoformat()
             values = {
+                "run": record.digest,
                 "record": text,
                 "source": json_records.source_to_json(record.source),
                 "finished": finished,
@@ -707,7 +713,7 @@ class SqlStore:
                 "heads": heads,
                 "seal": seal_of(text, finished, rows, heads),
             }
-            db.execute(sa.update(RUNS).where(this_run).values(values))
+            db.execute(_CHANGE_RUN, values)
             return complete
 
         return self._database.write(write)
@@ -745,8 +751,7 @@ class SqlStore:
 
     def stored(self, digest: str) -> Record | None:
         """The record of exactly this run, if it has finished; a short journal is checked too."""
-        query = sa.select(RUNS).where(RUNS.c.digest == digest)
-        row = self._database.read(lambda db: db.execute(query).one_or_none())
+        row = self._database.read(lambda db: db.execute(_RUN, {"run": digest}).one_or_none())
         if row is None or row.record is None:
             return None
         record = sealed_record(row, self.where)

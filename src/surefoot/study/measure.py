@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 
 from surefoot.conclude.accuracy import each_result, procedures_of
 from surefoot.conclude.curves import WHOLE, conclude_curves, procedure_of, shuffled
-from surefoot.conclude.precision import conclude_mean, mean_procedure, results_of_inputs
 from surefoot.conclude.radii import conclude_attack
-from surefoot.conclude.sampling import conclude_samples
+from surefoot.conclude.sampling import (
+    conclude_mean,
+    conclude_samples,
+    mean_procedure,
+    results_of_inputs,
+)
 from surefoot.conclude.scope import distinct_names
 from surefoot.conclude.smoothing import conclude_certificates, procedures_of_radii
 from surefoot.conclude.splitting import conclude_splitting, procedures_of_splitting
@@ -240,7 +244,8 @@ def mean_measurement(study: StudyParts, workers: int | None, batch: int | None) 
     def conclude(answers: Sequence[PrecisionResult]) -> RecordBody:
         [result] = answers
         rows = study.rows_tried(results_of_inputs(study.facts, result, order))
-        examples = failed_examples(study.bench(), rows, study.level, size)
+        failed = {study.fitted.ids[order[i]] for i, one in result.first.items() if one.failed}
+        examples = failed_examples(study.bench(), rows, study.level, size, failed)
         return conclude_mean(study.facts, rows, result, order, examples, clean_loss(study))
 
     joint = Joint[Any](mean_procedure(study.facts))

@@ -660,14 +660,16 @@ def _check_region(study: StudyParts) -> None:
             f"sf.properties.TrueLabel(){more}"
         )
     signature = study.model.signature
-    if proves and signature.bounds is None:
-        raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
     if proves and not hasattr(study.model, "graph"):
         served = hasattr(study.model, "connection")
-        way_out = "give the ONNX file that the server runs" if served else "export it to ONNX"
+        own = "export it to ONNX (torch.onnx.export, skl2onnx.to_onnx), the scores as only output"
+        way_out = "give the ONNX file that the server runs" if served else own
         raise InvalidArgument(
-            f"proofs read the graph of an ONNX file, and this model has none: {way_out}"
+            f"proofs read the graph of an ONNX file, and this model has none: {way_out}, or sample "
+            "instead (estimate, certify)"
         )
+    if proves and signature.bounds is None:
+        raise InvalidArgument("proofs need the range of input values: pass bounds (--bounds 0,1)")
     follows_gradients = not proves and not hasattr(study.method, "function")
     if follows_gradients and not hasattr(study.model, "logits_and_gradient"):
         raise InvalidArgument(
@@ -706,10 +708,11 @@ def _check_smoothing(study: StudyParts) -> None:
         )
     off = noise.off_grid(study.fitted.x)
     if off.any() and not noise.rounds:
+        scales = ", and scale its columns alike: one sigma is for all" * bool(study.inputs.features)
         raise InvalidArgument(
-            f"input {study.inputs.ids[int(off.argmax())]} has values that are no multiples of "
-            f"{noise.grid_words}, and a certificate holds on a grid: give the grid to which inputs "
-            "are rounded (--grid 1/1024)",
+            f"input {study.inputs.ids[int(off.argmax())]} lies between the points of the grid, on "
+            f"which a certificate holds (steps of {noise.grid_words}): round the inputs to a finer "
+            f"one, --grid 1/1024{scales}",
             option="grid",
             value=noise.grid,
         )

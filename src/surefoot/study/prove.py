@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -83,7 +84,7 @@ def radii_measurement(study: StudyParts, workers: int | None, batch: int | None)
         subjects,
         procedures,
         bench,
-        1,
+        min(bench.batch_size(), -(-len(inputs) // (workers or cores()))),
         workers or cores(),
         conclude,
         "proving",
@@ -170,7 +171,7 @@ def prover_for(study: StudyParts) -> tuple[Prover, tuple[Network, float] | None]
         if arithmetic is Arithmetic.FLOAT32:
             _refuse_reduced(study)
         read = read_checked_network(study)
-        return BuiltInProver(read[0], arithmetic), read
+        return BuiltInProver(read[0], arithmetic, _device_of_bounds(study)), read
     from surefoot.verify.external_verifier import ExternalVerifier
 
     if not graph.plain:
@@ -187,6 +188,12 @@ def prover_for(study: StudyParts) -> tuple[Prover, tuple[Network, float] | None]
     return ExternalProver(
         ExternalVerifier(command), graph.path, study.model.signature.classes
     ), None
+
+
+def _device_of_bounds(study: StudyParts) -> str:
+    """Where the first bounds of all inputs are made: beside the model, where PyTorch can."""
+    where = str(getattr(study.model, "device", None) or "cpu")
+    return where if where.startswith("cuda") and find_spec("torch") else "cpu"
 
 
 def _refuse_reduced(study: StudyParts) -> None:

@@ -28,7 +28,7 @@ from surefoot.core.results import (
     Interval,
     Undecided,
 )
-from surefoot.errors import InvalidArgument, MissingPackage
+from surefoot.errors import InvalidArgument, needing
 from surefoot.records.input_table import tried_rows
 from surefoot.records.json_records import plain_numbers
 from surefoot.records.record import (
@@ -453,10 +453,8 @@ class Result:
 
         Of several results side by side the rows of all, with the name of each in `part`.
         """
-        try:
+        with needing("to_frame needs pandas: pip install pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingPackage("to_frame needs pandas: pip install pandas") from error
         members = self.details.members if isinstance(self.details, Comparison) else ()
         along = self.details.along if isinstance(self.details, Comparison) else ""
         if along == "cell":

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from surefoot.catalogue.registry import describe_perturbation
 from surefoot.conclude.accuracy import method_of_trials
 from surefoot.conclude.comparison import CELLS, CURVES, LEVELS, MODELS, joined_record
-from surefoot.conclude.precision import mean_procedure
+from surefoot.conclude.sampling import mean_procedure
 from surefoot.conclude.suite import error_of_cells
 from surefoot.core.claims import About
 from surefoot.core.procedure import Needs
@@ -428,6 +428,9 @@ _TIMED_INPUTS = 32
 """Each with two trials, of each kind of perturbation, for the forecast: a small part of a cell."""
 _LEAST_BATCH, _BATCH_SECONDS = 512, 1.0
 """Trials of a batch, unless so many take longer than this: a killed run loses a whole batch."""
+_SHORT_SECONDS = 0.2
+"""Of such a batch, beyond which none is timed: one of the fastest size takes no longer, the next
+larger size is twice as many, and no model is found twice as fast as in the forecast."""
 _CELL_SECONDS, _INPUT_SECONDS = 0.05, 2e-4
 """What a cell takes besides its trials: checks, allocation, record (measured with 300 inputs)."""
 
@@ -525,11 +528,15 @@ def run_suite(
         forecast = _forecast(waiting, settings.workers)
         known = forecast.known
         if settings.batch is None:
-            # One that draws: trials of another are run once for all of a batch. What a batch costs
-            # besides its trials is not timed, and a cell has no more trials than are forecast.
-            first = max(waiting.values(), key=lambda study: study.facts.draws)
-            size = batch_size(first, first.bench(), first.fitted.subjects()[0], first.level)
-            size = max(size, min(_LEAST_BATCH, int(_BATCH_SECONDS / forecast.seconds_per_trial)))
+            # What a batch costs besides its trials is not timed, and a cell has no more trials than
+            # are forecast. Larger ones are tried where they would be short.
+            size = min(_LEAST_BATCH, int(_BATCH_SECONDS / forecast.seconds_per_trial))
+            short = size * forecast.seconds_per_trial < _SHORT_SECONDS
+            if short and size < forecast.most_trials:
+                # with one that draws: trials of another are run once for all of a batch
+                first = max(waiting.values(), key=lambda study: study.facts.draws)
+                best = batch_size(first, first.bench(), first.fitted.subjects()[0], first.level)
+                size = max(size, best)
             settings = replace(settings, batch=max(1, min(size, forecast.most_trials)))
         on_forecast(forecast)
     first_of = {id(study.model): name for name, study in reversed(waiting.items())}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import repeat
 
 import numpy as np
@@ -131,6 +132,18 @@ class Inputs:
     def __len__(self) -> int:
         """How many inputs."""
         return len(self.x)
+
+    @cached_property
+    def least(self) -> np.number:
+        """The smallest value of all inputs, which are numbers."""
+        least: np.number = self.x.min()
+        return least
+
+    @cached_property
+    def largest(self) -> np.number:
+        """The largest one."""
+        largest: np.number = self.x.max()
+        return largest
 
     @property
     def holds_items(self) -> bool:

@@ -47,6 +47,17 @@ def first_again(names: Sequence[str]) -> int | None:
     return next((i for i, name in enumerate(names) if places.setdefault(name, i) != i), None)
 
 
+def apart(*values: float) -> tuple[str, ...]:
+    """Each with three digits, or as many more as tell different ones apart; no exponent from 1,000
+    on."""
+    texts = tuple(map(str, values))
+    for digits in range(3, 17):
+        short = (f"{v:.{digits}g}" if abs(v) < 10**digits else f"{v:.0f}" for v in values)
+        if len(set(texts := tuple(short))) == len(set(values)):
+            break
+    return texts
+
+
 def level_words(level: float) -> str:
     """A level as its user would write it: 8/255 rather than 0.0313725."""
     short = f"{level:.6g}"

@@ -78,10 +78,10 @@ class StudyItem(pytest.Item):
             warnings.warn(
                 escape_controls(f"study {self.name}: {note}"), SurefootWarning, stacklevel=2
             )
-        if not done.verdicts and done.outcome is Outcome.PASSED:
+        if not done.verdicts and done.outcome is Outcome.PASS:
             pytest.skip(_NOTHING)
         match done.outcome:
-            case Outcome.REFUTED:
+            case Outcome.FAIL:
                 raise NotRobust(_message(done), done.result)
             case Outcome.UNDECIDED:
                 raise_undecided(_message(done), result=done.result)
@@ -104,8 +104,8 @@ def _message(done: StudyOutcome) -> str:
     from surefoot.gate import Outcome
     from surefoot.testing.robust import python_words, worst_inputs
 
-    lines = [python_words(v.message) for v in done.verdicts if v.outcome is not Outcome.PASSED]
+    lines = [python_words(v.message) for v in done.verdicts if v.outcome is not Outcome.PASS]
     lines += done.notes
-    if done.outcome is Outcome.REFUTED and done.result is not None:
+    if done.outcome is Outcome.FAIL and done.result is not None:
         lines.append(worst_inputs(done.result))
     return escape_controls("\n".join(line for line in lines if line))

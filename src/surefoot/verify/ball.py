@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
@@ -111,12 +112,24 @@ def space_of(perturbation: Any, bounds: Interval) -> InputSpace:  # noqa: ANN401
     return InputSpace(np.maximum(low, bounds.low), np.minimum(high, bounds.high), Ball.LINF, unit)
 
 
+def row_sums(a: Array, b: Array) -> Array:
+    """Σ a·b of each row, where `b` is one vector for all of them or has a row for each."""
+    if b.ndim == 1:
+        return a @ b
+    sums: Array = array_namespace(a).einsum("ij,ij->i", a, b)
+    return sums
+
+
 @dataclass(frozen=True, eq=False)
 class Box:
-    """All points within `radius` of `x` and within [low, high]; see `InputSpace`."""
+    """All points within `radius` of `x` and within [low, high]; see `InputSpace`.
+
+    Or many boxes of L∞, for whose rows there is one each: `x` has a row for each box, and `radius`
+    is a column.
+    """
 
     x: Floats
-    radius: float
+    radius: Any
     low: float | Floats
     high: float | Floats
     norm: Ball = Ball.LINF
@@ -125,17 +138,22 @@ class Box:
     @property
     def lower(self) -> Floats:
         """The lower corner of the box around it."""
-        return np.asarray(np.maximum(self.x - self.radius * self.unit, self.low))
+        corner = self.x - self.radius * self.unit
+        lower: Floats = array_namespace(corner).maximum(corner, self.low)
+        return lower
 
     @property
     def upper(self) -> Floats:
         """The upper corner of the box around it."""
-        return np.asarray(np.minimum(self.x + self.radius * self.unit, self.high))
+        corner = self.x + self.radius * self.unit
+        upper: Floats = array_namespace(corner).minimum(corner, self.high)
+        return upper
 
     @property
     def largest(self) -> Floats:
         """No value of a point in it is larger, nor any amount by which one moves."""
-        return np.asarray(np.abs(self.x) + self.radius * self.unit)
+        largest: Floats = abs(self.x) + self.radius * self.unit
+        return largest
 
     @cached_property
     def moves(self) -> Moves | None:
@@ -162,21 +180,25 @@ class Box:
         if self.norm is not Ball.LINF:
             return self.least(a, c, np.full(len(c), self.radius))[0]
         lower, upper = self.lower, self.upper
-        return np.asarray(c + a @ ((lower + upper) / 2) - np.abs(a) @ ((upper - lower) / 2))
+        floor = c + row_sums(a, (lower + upper) / 2)
+        return floor - row_sums(abs(a), (upper - lower) / 2)
 
     def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
         """The minima of a·x + c within `radius` of x, and how fast they fall with it.
 
         Rounding is that of sums of the terms |a|·(|x| + radius), which `LayerBounds` subtracts.
         """
-        value, falling = a @ self.x + c, np.empty(len(c))
+        xp, value = array_namespace(a), row_sums(a, self.x) + c
+        falling, down, up = xp.empty_like(value), self.x - self.low, self.high - self.x
         for i in range(0, len(c), _ROWS_IN_CACHE):
             part = slice(i, i + _ROWS_IN_CACHE)
-            size = np.abs(a[part])
-            room = np.where(a[part] > 0, self.x - self.low, self.high - self.x)
-            near = np.minimum(room, radius[part, None] * self.unit)
+            size, rooms = abs(a[part]), (down, up)
+            if self.x.ndim > 1:
+                rooms = (down[part], up[part])
+            room = xp.where(a[part] > 0, *rooms)
+            near = xp.minimum(room, radius[part, None] * self.unit)
             if self.norm is Ball.LINF:
-                value[part] -= np.einsum("ij,ij->i", size, near)
+                value[part] -= row_sums(size, near)
                 size *= room > near
                 falling[part] = (size * self.unit).sum(axis=1)
                 continue

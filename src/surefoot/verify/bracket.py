@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.assumptions import Arithmetic
-from surefoot.errors import MissingPackage
+from surefoot.errors import needing
 from surefoot.graph.network import Floats, Network
 from surefoot.region.critical_level import LEAST_NODES, OUT_OF_NODES, OUT_OF_TIME
 from surefoot.verify.ball import InputSpace
@@ -222,10 +222,7 @@ def _limit() -> AbstractContextManager[Any]:
 @cache
 def _libraries() -> Any:  # noqa: ANN401  a controller of threadpoolctl
     """Those of this process, looked for once: it takes as long as a proof without branching."""
-    try:
+    why = "proofs limit the threads of NumPy with threadpoolctl"
+    with needing(f"{why}: pip install 'surefoot[verify]'"):
         from threadpoolctl import ThreadpoolController
-    except ModuleNotFoundError as error:
-        raise MissingPackage(
-            "proofs limit the threads of NumPy with threadpoolctl: pip install 'surefoot[verify]'"
-        ) from error
     return ThreadpoolController()

@@ -25,6 +25,7 @@ from surefoot.graph.network import (
     check_float32,
     margin_question,
 )
+from surefoot.region.critical_level import FIRST_BOUNDS, PROVED_AT_GOAL
 from surefoot.subject.protocols import Ball
 from surefoot.verify import branch_and_bound as branching
 from surefoot.verify import counterexample_search as search
@@ -161,7 +162,7 @@ class SearchTask:
         if self.goal is None and closed_to(low, high, self.tolerance):
             return CLOSED
         if self.goal is not None and low >= self.goal:
-            return "proved at the goal"
+            return PROVED_AT_GOAL
         if self.goal is not None and high <= self.goal:
             return "refuted at the goal"
         return None
@@ -177,6 +178,32 @@ class _TreeEnd(Enum):
     NEARER_COUNTEREXAMPLE = "a nearer counterexample made it pointless"
     COMPLETE = "nothing is left to branch on"
     OUT_OF_TIME = "its time was over"
+
+
+_MOST_FIRST_WORK = 1e9
+"""Multiplications of one bound above which first bounds come from the layer before alone: about a
+second. Chosen by hand; proofs are true whatever it is."""
+Search = Callable[[SearchTask, np.random.Generator], str]
+"""Narrows a bracket, and says why it ended."""
+
+
+def bounds_alone(candidate: float) -> Search:
+    """A lower end without a search: one bound where a `candidate` was found, else by bisection."""
+
+    def search_bounds(task: SearchTask, rng: np.random.Generator) -> str:
+        del rng
+        if candidate:
+            _prove_without_branching(task, candidate, 0.0)
+        if not candidate or task.bracket.low == 0:
+            below, work = 0, 0
+            for layer in task.question.hidden:
+                work += len(layer.bias) * below
+                below += layer.weights.work
+            short = work <= _MOST_FIRST_WORK
+            _raise_low_without_search(task, (INTERVALS, 0.0) if short else (INTERVALS,))
+        return task.answered() or FIRST_BOUNDS
+
+    return search_bounds
 
 
 def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
@@ -331,14 +358,16 @@ _FAR = 4.0
 prove a hundredth of what bounds do. Chosen by hand; proofs are true whatever it is."""
 
 
-def _raise_low_without_search(task: SearchTask) -> None:
+def _raise_low_without_search(
+    task: SearchTask, works: tuple[float, ...] = (INTERVALS, 0.0)
+) -> None:
     """Raise the lower end by bisection: with intervals, then with the first bounds of all.
 
     Intervals prove little and cost next to nothing: they leave no input without a radius where one
     bound takes half of the time.
     """
     bracket = task.bracket
-    for work in (INTERVALS, 0.0):
+    for work in works if bracket.low == 0 else works[1:]:
         top = min(bracket.high, task.largest_radius)
         for _ in range(_BISECTIONS):
             if top - bracket.low < _BISECTION_SHARE * top or task.budget.time_over():
@@ -479,6 +508,7 @@ def bracket_radius(
     on_bracket: Callable[[float, float], None] | None = None,
     clock: Clock = time.monotonic,
     known: tuple[float, Floats | None] = (0.0, None),
+    narrow: Search = close_bracket,
 ) -> BracketResult:
     """The bracket of the largest radius, within [low, high], on which `label` is kept.
 
@@ -492,8 +522,8 @@ def bracket_radius(
     lies. What is proved holds for the model as it computes in this `arithmetic`; in float32 for any
     order of summation. `replay` asks the model itself for the label of a counterexample; what it
     does not confirm is not one. `known` is what an earlier search has proved, and its
-    counterexample. An input that the model misclassifies has the bracket (0, 0); where only the
-    network as read does, nothing is proved.
+    counterexample; `narrow` is how it goes on. An input that the model misclassifies has the
+    bracket (0, 0); where only the network as read does, nothing is proved.
     """
     started = clock()
     space = InputSpace(low, high, norm, unit)
@@ -523,10 +553,11 @@ def bracket_radius(
     side_of = None if goal is None else min(goal, largest_radius)
     task = SearchTask(question, bracket, tolerance, side_of, largest_radius, budget)
     rng = np.random.default_rng(seed)
-    reason = close_bracket(task, rng)
+    reason = narrow(task, rng)
     if reason == CLOSED and bracket.low == 0:  # the tolerance closed it before a proof was tried
         _prove_without_branching(task, bracket.high, 0.0)
-    if arithmetic is Arithmetic.FLOAT32 and replay is not None and goal is None and rank == 1:
+    searched = goal is None and reason != FIRST_BOUNDS
+    if arithmetic is Arithmetic.FLOAT32 and replay is not None and searched and rank == 1:
         _try_near_ties(task, rng)
         reason = task.answered() or reason
     if bracket.low > bracket.high:

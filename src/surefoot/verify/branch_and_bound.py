@@ -459,7 +459,7 @@ def prove_by_branching(
     Stops early when a counterexample makes the box's radius pointless. Where the label may come
     behind some rivals, that many margins, the least proved ones, are left alone.
     """
-    radius = bounds.box.radius
+    radius: float = bounds.box.radius
     open_nodes, leaves_low = OpenNodes(), radius
     # Fewer nodes at once in a large network, so that the clock is read often enough.
     each = 8.0 * settings.steps * sum(w.work for w in bounds.layers.weights)

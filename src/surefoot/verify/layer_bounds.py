@@ -6,11 +6,13 @@ convolution keeps its shape. `linear_relaxation.py` says how rounding is covered
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
@@ -86,10 +88,10 @@ def optimise_multipliers(
         if gradient is None:  # after the last step there is only a bound to take
             break
         alpha, beta = now.alpha, now.beta
-        alpha += _adam_step(gradient.alpha, now.alpha_moments, step, rates[0])
+        alpha += adam_step(gradient.alpha, now.alpha_moments, step, rates[0])
         np.clip(alpha, lines.least_slope, lines.most_slope, out=alpha)
         if len(fixed):
-            beta += _adam_step(gradient.signed_beta * now.sign, now.beta_moments, step, rates[1])
+            beta += adam_step(gradient.signed_beta * now.sign, now.beta_moments, step, rates[1])
             np.maximum(beta, 0.0, out=beta)
             beta *= now.sign != 0
     now.put(found, fixed)
@@ -147,21 +149,21 @@ def _searched_rows(
     return _SearchedRows(*known, *best, first, second)
 
 
-def _adam_step(gradient: Array, moments: Array, step: int, rate: float) -> Array:
+def adam_step(gradient: Array, moments: Array, step: int, rate: float) -> Array:
     """Adam's step (Kingma & Ba 2015, their constants); the moments are updated in place.
 
     They are kept without the factors .1 and .001, which only the result needs.
     """
-    first, second = moments[..., 0], moments[..., 1]
+    xp, first, second = array_namespace(gradient), moments[..., 0], moments[..., 1]
     first *= 0.9
     first += gradient
     second *= 0.999
-    np.square(gradient, out=gradient)
+    xp.square(gradient, out=gradient)
     second += gradient
-    root = np.sqrt(second, out=gradient)
-    scale = np.sqrt(0.001 / (1 - 0.999 ** (step + 1)))
+    root: Array = xp.sqrt(second, out=gradient)
+    scale = math.sqrt(0.001 / (1 - 0.999 ** (step + 1)))
     root += 1e-8 / scale
-    np.divide(first, root, out=root)
+    xp.divide(first, root, out=root)
     root *= rate * 0.1 / (1 - 0.9 ** (step + 1)) / scale
     return root
 
@@ -180,7 +182,7 @@ INTERVALS = -1.0
 of the time."""
 _CHUNK_VALUES = 1 << 22
 """Values of one intermediate array, 32 MiB in float64: all rows at once would fill the memory."""
-_CARRIED = (-(2.0**-20), 2.0**-20)
+CARRIED = (-(2.0**-20), 2.0**-20)
 """By how much of their size the ends of outputs that are carried along are widened: a slope times a
 sum is rounded, also in float32."""
 _ROWS_TOGETHER = 64
@@ -207,7 +209,7 @@ def bound_layers(
     What `refine` decides stays among the undecided neurons: that it is decided is a constraint.
     """
     layers, rows, scale = list(question.hidden), question.rows, 0.0
-    bounds, outputs, most = _no_layers(question, box), (box.lower, box.upper), box.largest
+    bounds, outputs, most = no_layers(question, box), (box.lower, box.upper), box.largest
     ends, groups = outputs, list[NDArray[np.intp]]()
     for k, whole in enumerate(question.hidden):
         if expired():
@@ -219,11 +221,11 @@ def bound_layers(
         lower, upper = lower - lost, upper + lost
         undecided = ((lower < 0) & (upper > 0) & (layer.slope < 1)) | (layer.slope < 0)
         if refine is not None and bounds.layers.weights and isinstance(layer.weights, Dense):
-            near = _from_ends(layer.weights, layer.bias, ends)
+            near = from_ends(layer.weights, layer.bias, ends)
             lower, upper = np.maximum(lower, near[0] - lost), np.minimum(upper, near[1] + lost)
             lower, upper = refine(bounds, layer, (lower, upper), lost, k / (len(layers) - 1))
         ends = output_ends(lower, upper, layer.slope)
-        low, high = (end * _OUTWARDS for end in ends)
+        low, high = (end * OUTWARDS for end in ends)
         outputs, most = (low, high), np.maximum(np.abs(low), np.abs(high))
         scale = max(scale, float(rounding.sizes.max(initial=0.0)))
         following = layers[k + 1].weights if k + 1 < len(layers) else Dense(rows)
@@ -249,14 +251,14 @@ def bound_layers(
         lost = lost + np.abs(question.signs) @ scores
         scale = max(scale, float(rounding.sizes.max()))
     if question.gap:
-        lost = lost + _LARGE_SCORES * scale
+        lost = lost + LARGE_SCORES * scale
     return replace(bounds, rows=rows, offsets=bounds.offsets - lost)
 
 
-_LARGE_SCORES = 2.0**-40
+LARGE_SCORES = 2.0**-40
 """Lead that LogSoftmax needs beside the constant one, as a share of the largest number: it may take
 a rounded logarithm of the sum from each score."""
-_OUTWARDS = 1 + 2.0**-20
+OUTWARDS = 1 + 2.0**-20
 """On the ends of outputs: a slope times a sum is rounded in float32."""
 
 
@@ -282,7 +284,8 @@ def _rounding(
     return _Rounding(sizes, layer.float32_errors(*outputs, sizes))
 
 
-def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
+def no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
+    """Before any layer is bounded."""
     centre, half = (box.lower + box.upper) / 2, (box.upper - box.lower) / 2
     if box.moves is not None:
         centre = box.x
@@ -290,7 +293,7 @@ def _no_layers(question: MarginQuestion, box: Box) -> LayerBounds:
     every = question.hidden if question.scores is None else (*question.hidden, question.scores)
     sums = [max(len(layer.bias), layer.weights.terms) for layer in every]
     read = [layer.sum_sizes.longest for layer in every]  # layers were multiplied out too
-    unit = (max([len(box.x), *sums, *read]) + 4 * len(question.hidden) + 32) * 2.0**-51
+    unit = (max([box.x.shape[-1], *sums, *read]) + 4 * len(question.hidden) + 32) * 2.0**-51
     none, top = np.zeros(0), box.largest
     return LayerBounds(
         box,
@@ -333,7 +336,7 @@ def _with_layer(
     """With one layer more, of which `own` are the undecided neurons."""
     hidden, taken, slope = bounds.layers, len(bounds.lower), layer.slope
     sums = np.maximum(np.abs(lower), np.abs(upper))
-    top = np.maximum(*map(np.abs, output_ends(lower, upper, slope))) * _OUTWARDS
+    top = np.maximum(*map(np.abs, output_ends(lower, upper, slope))) * OUTWARDS
     m = len(lower[own])
     longer = replace(
         hidden,
@@ -372,7 +375,7 @@ def _neuron_bounds(
         if most_work or not bounds.layers.weights:
             return _bounds_of_rows(bounds, layer.weights, layer, expired, most_work)
         return _where_intervals_leave_open(bounds, layer.weights, layer, outputs, expired)
-    lower, upper = _from_outputs(layer, outputs)
+    lower, upper = from_outputs(layer, outputs)
     lower, upper = lower - bounds.underflow, upper + bounds.underflow
     first = not bounds.layers.weights and bounds.box.moves is None
     if most_work == INTERVALS or first:
@@ -409,7 +412,7 @@ def _where_intervals_leave_open(
     bounds: LayerBounds, linear: Dense, layer: Layer, ends: tuple[Floats, Floats], expired: Expired
 ) -> tuple[Floats, Floats]:
     """For a first look: through the whole network only where the layer before does not decide."""
-    lower, upper = _from_ends(linear, layer.bias, ends)
+    lower, upper = from_ends(linear, layer.bias, ends)
     rows = np.flatnonzero(((lower < 0) & (upper > 0)) | (layer.slope < 0))
     if len(rows):
         linear = Dense(linear.matrix[rows])
@@ -418,13 +421,13 @@ def _where_intervals_leave_open(
     return lower, upper
 
 
-def _from_outputs(layer: Layer, outputs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def from_outputs(layer: Layer, outputs: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Sums over all values between the ends of the outputs before."""
-    low, high = (end + side * np.abs(end) for end, side in zip(outputs, _CARRIED, strict=True))
-    return _from_ends(layer.weights, layer.bias, (low, high))
+    low, high = (end + side * abs(end) for end, side in zip(outputs, CARRIED, strict=True))
+    return from_ends(layer.weights, layer.bias, (low, high))
 
 
-def _from_ends(linear: LinearMap, bias: Floats, ends: tuple[Floats, Floats]) -> Ends:
+def from_ends(linear: LinearMap, bias: Floats, ends: tuple[Floats, Floats]) -> Ends:
     """Sums over all values between these ends."""
     middle = linear.forward((ends[0] + ends[1]) / 2) + bias
     reach = absolute(linear).forward((ends[1] - ends[0]) / 2)
@@ -491,7 +494,7 @@ def _bounds_of_rows(
 ) -> tuple[Floats, Floats]:
     n, box = len(layer.bias), bounds.box
     if not bounds.layers.weights and box.moves is None:
-        lower, upper = _from_ends(linear, layer.bias, (box.lower, box.upper))
+        lower, upper = from_ends(linear, layer.bias, (box.lower, box.upper))
         return lower - bounds.underflow, upper + bounds.underflow
     rows = np.concatenate([linear.matrix, -linear.matrix])
     constant = np.concatenate([layer.bias, -layer.bias])

@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.graph.activation import CURVE_ERROR, halves
-from surefoot.graph.linear_map import Diagonal, LinearMap, composed
+from surefoot.graph.linear_map import Diagonal, LinearMap, Product, composed
 from surefoot.graph.network import Floats
-from surefoot.verify.ball import Array, Box, Moves
+from surefoot.verify.ball import Array, Box, Moves, row_sums
 
 Places = tuple[tuple[slice | NDArray[np.intp], slice], ...]
 """For each layer, where its columns of an array of some columns stand in it, and in the array."""
@@ -37,7 +38,8 @@ class HiddenLayers:
 
     `slope` holds the slope of the decided neurons; `undecided` where the others stand in the layer,
     `columns` where these stand among those of all layers. `moves` is how
-    points move from the centre in a ball that is no box.
+    points move from the centre in a ball that is no box. Where each row has a box of its own,
+    `centre` and `half_width` have a row for each.
     """
 
     weights: tuple[LinearMap, ...]
@@ -52,12 +54,16 @@ class HiddenLayers:
     @cached_property
     def sums_at_centre(self) -> Array:
         """The first layer's sums at the centre."""
-        return np.asarray(self.bias[0] + self.weights[0].forward(self.centre))
+        sums: Array = self.bias[0] + self.weights[0].forward(self.centre)
+        return sums
 
     @cached_property
     def scaled_weights(self) -> LinearMap:
         """The first layer's weights times the half widths of the box."""
-        return composed(Diagonal(self.half_width), self.weights[0])
+        scale = Diagonal(self.half_width)
+        if self.half_width.ndim == 1:
+            return composed(scale, self.weights[0])
+        return Product((scale, self.weights[0]))
 
     def places(self, columns: NDArray[np.intp]) -> Places:
         """Where some of the undecided neurons stand, in the order of their columns."""
@@ -98,19 +104,23 @@ class ActivationLines:
 
     def first_slopes(self, lower: Array, upper: Array) -> Array:
         """The slopes below from which a search begins."""
-        return np.where(upper > -lower, self.most_slope, self.least_slope)
+        slopes: Array = array_namespace(lower).where(
+            upper > -lower, self.most_slope, self.least_slope
+        )
+        return slopes
 
     def take(self, index: NDArray[Any]) -> ActivationLines:
         """The lines of some nodes."""
         if len(self.upper_slope) == 1:  # the same lines for all
             return self
-        return self._changed(lambda part: rows_by_columns(part, index))
+        return self.changed(lambda part: rows_by_columns(part, index))
 
     def float32(self) -> ActivationLines:
         """The same in float32, for searching, one column after the other."""
-        return self._changed(lambda part: np.asfortranarray(part, np.float32))
+        return self.changed(lambda part: np.asfortranarray(part, np.float32))
 
-    def _changed(self, change: Callable[[Array], Array]) -> ActivationLines:
+    def changed(self, change: Callable[[Array], Array]) -> ActivationLines:
+        """The same in other arrays."""
         above, lift, least, most = map(
             change, (self.upper_slope, self.upper_offset, self.least_slope, self.most_slope)
         )
@@ -123,16 +133,16 @@ def activation_lines(lower: Array, upper: Array, slope: Array) -> ActivationLine
 
     And one line above and one below each curve; all have one row more in front.
     """
-    undecided = (lower < 0) & (upper > 0)
-    width = np.where(undecided, upper - lower, 1.0)
-    decided = np.where(lower >= 0, 1.0, slope)
-    above = np.where(undecided, (upper - slope * lower) / width, decided)
-    lift = np.where(undecided, lower * (slope - above), 0.0)
-    least = np.where(undecided, slope, decided)
-    most = np.where(undecided, 1.0, decided)
-    curved = np.flatnonzero(slope[0] < 0)
-    if not len(curved):
+    xp, undecided = array_namespace(lower), (lower < 0) & (upper > 0)
+    width = xp.where(undecided, upper - lower, 1.0)
+    decided = xp.where(lower >= 0, 1.0, slope)
+    above = xp.where(undecided, (upper - slope * lower) / width, decided)
+    lift = xp.where(undecided, lower * (slope - above), 0.0)
+    least = xp.where(undecided, slope, decided)
+    most = xp.where(undecided, 1.0, decided)
+    if not (slope < 0).any():
         return ActivationLines(above, lift, least, most)
+    curved = np.flatnonzero(slope[0] < 0)
     below = np.zeros_like(above)
     half = halves(slope[0, curved])
     a, b, square = half * lower[:, curved], half * upper[:, curved], half * half
@@ -243,7 +253,7 @@ class Relaxation:
         for j in range(depth - 1, -1, -1):
             cols, own = layers.columns[j], layers.undecided[j]
             line = self._chosen_line(picked(coefficients, own), cols)
-            constant = constant + np.einsum("ij,ij->i", line.coefficients, line.offset)
+            constant = constant + row_sums(line.coefficients, line.offset)
             z = coefficients * layers.slope[j]
             z[:, own] = line.coefficients * line.slope
             if self.signed_beta is not None:
@@ -257,7 +267,8 @@ class Relaxation:
 
     def _chosen_line(self, coefficients: Array, cols: slice) -> ChosenLine:
         """By products with 0 and 1, which are exact: ten times as fast where signs are mixed."""
-        lines, negative = self.lines, (coefficients < 0).astype(coefficients.dtype)
+        negative = array_namespace(coefficients).astype(coefficients < 0, coefficients.dtype)
+        lines = self.lines
         positive, slope = 1 - negative, negative * lines.upper_slope[:, cols]
         offset = negative * lines.upper_offset[:, cols]
         if lines.lower_offset is not None:
@@ -280,12 +291,14 @@ class Relaxation:
         value, moved = self._value_at_worst_point(backward)
         moving = layers.scaled_weights if layers.moves is None else layers.weights[0]
         v = layers.sums_at_centre - moving.forward(moved)
-        to_alpha = np.empty_like(self.alpha)
-        to_beta = to_alpha if self.signed_beta is None else np.empty_like(self.signed_beta)
+        xp = array_namespace(v)
+        to_alpha = xp.empty_like(self.alpha)
+        to_beta = to_alpha if self.signed_beta is None else xp.empty_like(self.signed_beta)
         for j in range(depth):
             cols, own = layers.columns[j], layers.undecided[j]
             line, sums = backward.lines[j], picked(v, own)
-            np.multiply(np.maximum(line.coefficients, 0.0), sums, out=to_alpha[:, cols])
+            positive = (line.coefficients + abs(line.coefficients)) / 2
+            xp.multiply(positive, sums, out=to_alpha[:, cols])
             if self.signed_beta is not None:
                 at, part = (own, cols) if self.places is None else self.places[j]
                 to_beta[:, part] = -v[:, at]
@@ -300,10 +313,11 @@ class Relaxation:
     def _value_at_worst_point(self, backward: BackwardPass) -> tuple[Array, Array]:
         """The bound, and how far its worst point lies below the centre: of a box in half widths."""
         z, layers = backward.sum_coefficients[0], self.layers
-        value = backward.constant + z @ layers.sums_at_centre
+        value = backward.constant + row_sums(z, layers.sums_at_centre)
         if layers.moves is None:
             widths = layers.scaled_weights.back(z)
-            return value - np.abs(widths).sum(axis=1), np.copysign(1.0, widths, out=widths)
+            xp = array_namespace(widths)
+            return value - abs(widths).sum(axis=1), xp.copysign(xp.ones_like(widths), widths)
         slopes = layers.weights[0].back(z)
         moved = np.copysign(layers.moves.of(slopes), slopes)
         return value - np.einsum("ij,ij->i", moved, slopes), moved
@@ -368,21 +382,23 @@ def proved_linear_bounds(
 ) -> LinearBounds:
     """Linear lower bounds of the rows in the input, in float64, true for any α and any β ≥ 0."""
     layers = bounds.layers
-    inside = np.clip(alpha.astype(np.float64), lines.least_slope, lines.most_slope)
+    xp = array_namespace(rows)
+    inside = xp.maximum(xp.astype(alpha, rows.dtype), lines.least_slope)
+    inside = xp.minimum(inside, lines.most_slope)
     beta = None if signed_beta is None else signed_beta.astype(np.float64)
     backward = Relaxation(layers, rows, constant, lines, inside, beta).propagate_back()
     a = layers.weights[0].back(backward.sum_coefficients[0])
     c = backward.constant + backward.sum_coefficients[0] @ layers.bias[0]
     # Every sum above is rounded: what that can lose is subtracted, in the size of its terms.
-    total = np.abs(constant)
+    total = abs(constant)
     for j, coefficients in enumerate(backward.output_coefficients):
-        total = total + np.abs(coefficients) @ bounds.sum_sizes[j]
+        total = total + row_sums(abs(coefficients), bounds.sum_sizes[j])
         if beta is not None:
             cols = layers.columns[j]
             own_sizes = bounds.sum_sizes[j][layers.undecided[j]]
             total = total + np.abs(beta[:, cols]) @ own_sizes
     lost = bounds.rounding_unit * total + run_loss(bounds, backward)
-    return LinearBounds(a, c - np.asarray(lost) - bounds.underflow)
+    return LinearBounds(a, c - lost - bounds.underflow)
 
 
 def run_loss(bounds: LayerBounds, backward: BackwardPass) -> Floats:
@@ -391,9 +407,9 @@ def run_loss(bounds: LayerBounds, backward: BackwardPass) -> Floats:
     Its sums are v = weights·h + bias + δ, |δ| at most the layer's `run_errors`, and each δ stands
     in the bound with the coefficient of its sum.
     """
-    lost = np.zeros(len(backward.constant))
+    lost: Floats = array_namespace(backward.constant).zeros_like(backward.constant)
     for coefficients, errors in zip(backward.sum_coefficients, bounds.run_errors, strict=True):
-        lost = lost + np.abs(coefficients) @ errors
+        lost = lost + row_sums(abs(coefficients), errors)
     return lost
 
 
@@ -403,12 +419,15 @@ def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: i
     The minimum is convex and falls with the radius, so Newton's steps from the left stay left.
     `start`: radii to begin from, each already known or 0.
     """
-    proved, radius = np.zeros(len(linear_bounds.c)), start
+    xp, radius = array_namespace(start), start
+    proved: Floats = xp.zeros_like(start)
+    most = proved + (box.radius if box.x.ndim == 1 else box.radius[:, 0])
     for _ in range(steps):
         least, slope = box.least(linear_bounds.a, linear_bounds.c, radius)
-        proved = np.where(least > 0, np.maximum(proved, radius), proved)
+        proved = xp.where(least > 0, xp.maximum(proved, radius), proved)
         with np.errstate(over="ignore"):
-            step = least * _NEWTON_CAUTION / np.maximum(slope, _TINY)
-        radius = np.where(least > 0, np.minimum(radius + step, box.radius), 0.0)
+            step = least * _NEWTON_CAUTION / (slope + _TINY)
+        radius = xp.where(least > 0, xp.minimum(radius + step, most), 0.0)
     least, _ = box.least(linear_bounds.a, linear_bounds.c, radius)
-    return np.where(least > 0, np.maximum(proved, radius), proved)
+    best: Floats = xp.where(least > 0, xp.maximum(proved, radius), proved)
+    return best

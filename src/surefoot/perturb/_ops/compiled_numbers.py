@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +27,6 @@ def compiled_noise(library: Path = BESIDE) -> NoiseAdder | None:
     compiled = compiled_library(library)
     if compiled is None:
         return None
-    add_uniform = compiled.add_uniform
-    long, real, place = ctypes.c_ssize_t, ctypes.c_float, ctypes.c_void_p
-    add_uniform.restype = None
-    add_uniform.argtypes = [
-        place, place, ctypes.c_char_p, long, long, long, long, real, real, real, real,
-    ]  # fmt: skip
 
     def add(
         out: Rows,
@@ -47,7 +43,7 @@ def compiled_noise(library: Path = BESIDE) -> NoiseAdder | None:
         """
         low, high = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
         size = x[0].size
-        add_uniform(
+        compiled.add_uniform(
             out.ctypes.data, x.ctypes.data, key, start, start + len(out), size,
             0 if len(x) == 1 else size, noise.factor * level, noise.shift * level, low, high,
         )  # fmt: skip
@@ -61,16 +57,56 @@ _COMPARED = 4096
 """Numbers that are compared with NumPy's before any is used: some 40 are not within the layers."""
 
 
-class _Halves(ctypes.Structure):
-    """`struct halves` of `noise.c`: the state of SFC64, and the half number that is left."""
+class _State(ctypes.Structure):
+    """The state of SFC64 as NumPy has it in memory: four words, and the half number left."""
 
     _fields_ = (
-        ("state", ctypes.c_uint64 * 4),
+        ("words", ctypes.c_uint64 * 4),
         ("left", ctypes.c_uint32),
         ("upper", ctypes.c_uint32),
-        ("again", ctypes.c_int),
-        ("last", ctypes.c_uint32),
     )
+
+
+class _Halves(ctypes.Structure):
+    """`struct halves` of `noise.c`."""
+
+    _fields_ = (("state", _State), ("again", ctypes.c_int), ("last", ctypes.c_uint32))
+
+
+_STATE_BYTES = ctypes.sizeof(_State)
+_BEGINNING = (1).to_bytes(8, "little") + bytes(8)
+"""What follows a key: the counter, and no half number."""
+
+
+@lru_cache(maxsize=1)
+def _lies_open() -> bool:
+    """Whether NumPy has the state in memory as said: it takes 1 µs there, 12 µs by its name."""
+    if sys.byteorder != "little":  # as keys are
+        return False
+    generator = np.random.Generator(np.random.SFC64(1))
+    for _ in range(2):  # with a half number left, and without
+        generator.random(dtype=np.float32)
+        state: Any = generator.bit_generator.state
+        seen = _State.from_buffer_copy(ctypes.string_at(_place(generator), _STATE_BYTES))
+        said = (*state["state"]["state"].tolist(), state["has_uint32"], state["uinteger"])
+        if (*seen.words, seen.left, seen.upper) != said:
+            return False
+    return True
+
+
+def _place(generator: np.random.Generator) -> int:
+    bits: Any = generator.bit_generator
+    return int(bits.ctypes.state_address)
+
+
+def set_state(generator: np.random.Generator, key: bytes) -> None:
+    """Begin the generator, which is of SFC64, with this key: three words, the lowest byte first."""
+    if _lies_open():
+        ctypes.memmove(_place(generator), key + _BEGINNING, _STATE_BYTES)
+    else:
+        words = np.array([*np.frombuffer(key, dtype="<u8"), 1], dtype=np.uint64)
+        state = {"bit_generator": "SFC64", "state": {"state": words}}
+        generator.bit_generator.state = state | {"has_uint32": 0, "uinteger": 0}
 
 
 @lru_cache(maxsize=4)
@@ -80,23 +116,16 @@ def compiled_normals(library: Path = BESIDE) -> Filler | None:
     if compiled is None or normal is None:
         return None
     ziggurat = (ctypes.c_uint32 * 512)()
-    compiled.read_ziggurat.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     compiled.read_ziggurat(ziggurat, normal)
-    normals, place = compiled.normals, ctypes.c_void_p
-    normals.restype, normals.argtypes = None, [place, ctypes.c_ssize_t, place, place, place]
 
     def fill(generator: np.random.Generator, out: NDArray[np.float32]) -> None:
         """As `generator.standard_normal`: the numbers, and the state that they leave."""
-        state = dict(generator.bit_generator.state)
-        words = state["state"]["state"]
-        halves = _Halves((ctypes.c_uint64 * 4)(*words.tolist()))
-        halves.left, halves.upper = state["has_uint32"], state["uinteger"]
-        normals(out.ctypes.data, out.size, ctypes.byref(halves), ziggurat, normal)
-        words[:] = halves.state
-        state["has_uint32"], state["uinteger"] = halves.left, halves.upper
-        generator.bit_generator.state = state
+        halves, own = _Halves(), _place(generator)
+        ctypes.memmove(ctypes.byref(halves), own, _STATE_BYTES)
+        compiled.normals(out.ctypes.data, out.size, ctypes.byref(halves), ziggurat, normal)
+        ctypes.memmove(own, ctypes.byref(halves), _STATE_BYTES)
 
-    return fill if _is_numpys(fill) else None
+    return fill if _lies_open() and _is_numpys(fill) else None
 
 
 def _numpy_function() -> ctypes.c_void_p | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable
 from functools import lru_cache, reduce
@@ -239,10 +238,6 @@ def compiled_tap_sum(library: Path = BESIDE) -> Summer | None:
     compiled = compiled_library(library)
     if compiled is None:
         return None
-    blur = compiled.blur
-    long, whole, place = ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p
-    blur.restype = None
-    blur.argtypes = [place] * 8 + [long, long, whole, whole, whole, whole, long]
 
     def summed(x: Images, kernels: Images, centre: tuple[int, int]) -> Images:
         x = np.ascontiguousarray(x)
@@ -258,7 +253,7 @@ def compiled_tap_sum(library: Path = BESIDE) -> Summer | None:
         frame = np.empty((len(down), len(across)), dtype=np.float32)
         out: Images = np.empty((n, channels, height, width), dtype=np.float32)
         arrays = (out, x, frame, down, across, flat[rows, places], offsets, first)
-        blur(
+        compiled.blur(
             *(array.ctypes.data for array in arrays), n, channels, height, width, *frame.shape,
             0 if len(x) == 1 else x[0].size,
         )  # fmt: skip

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import wraps
 from numbers import Real
-from typing import ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 from array_api_compat import array_namespace
 
+from surefoot.core.limits import Limit, check_fields, limit, one_of
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import Floats, PerRow, copy_rows, levels_on_host
@@ -26,14 +27,17 @@ from surefoot.subject.protocols import (
     View,
 )
 
-Choices = Mapping[str, tuple[str, ...]]
-"""The words that a field may have, by the name of the field."""
 Presets = Mapping[str, tuple[float, ...]]
 """The levels of the published severities 1 to 5, for "small" and for "large" images."""
 Units = Mapping[str, Callable[[float], float]]
 """What may stand behind the number of a level in a text, and the level that it then means."""
 
 _Class = TypeVar("_Class", bound=Perturbation)
+
+
+def within(low: float, high: float) -> Limit:
+    """Numbers from `low` to `high`."""
+    return limit(lambda number: low <= number <= high, f"be in [{low:g}, {high:g}]")
 
 
 @dataclass(frozen=True)
@@ -118,16 +122,6 @@ def check_level(perturbation: Perturbation) -> None:
     raise InvalidArgument(f"{kind}: level must be {span}{unit and f' ({unit})'}, got {level}")
 
 
-def set_count(perturbation: Perturbation, name: str, most: int) -> None:
-    """Make a field an integer; refuse one that is none from 1 to `most`."""
-    count = getattr(perturbation, name)
-    if not 1 <= count <= most or count != int(count):
-        raise InvalidArgument(
-            f"{perturbation.kind}: {name} must be an integer from 1 to {most}, got {count}"
-        )
-    object.__setattr__(perturbation, name, int(count))
-
-
 def refuse_other_channels(perturbation: Perturbation, channels: int) -> None:
     """Refuse images that lack the colours which the perturbation changes."""
     needed: int | None = getattr(perturbation, "needs_channels", None)
@@ -176,28 +170,29 @@ def perturbation(definition: type[_Class]) -> type[_Class]:
     """Class decorator: a frozen dataclass with what all perturbations share.
 
     The class has the field `level` and what else it needs, the class data `kind`, `phrase`,
-    `view`, `levels`, `draw` and, for fields that take one of a few words, `choices`, and the
-    method `apply`. What has an annotation is a field, so class data have none (or `ClassVar`).
-    What depends on a field is a property or a method instead of class data.
+    `view`, `levels` and `draw`, and the method `apply`. What has an annotation is a field, so class
+    data have none (or `ClassVar`); fields say their limits themselves (`core/limits.py`).
+    What depends on a field is a property or a method instead of class data; a `phrase` may name
+    fields itself, as `{self.fill:g}`.
     `needs_channels` is the number of channels that images must have, where it matters.
 
-    The decorator adds three rules. Level and choices are checked first, then its own
+    The decorator adds three rules. Level and limits are checked first, then its own
     `__post_init__` runs. At level 0 the rows are copied without calling `apply`. Where `apply`
     returns one row for all trials, it is repeated.
     """
-    check_fields, apply = getattr(definition, "__post_init__", None), definition.apply
-
-    choices: Choices = getattr(definition, "choices", {})
+    own_check, apply = getattr(definition, "__post_init__", None), definition.apply
+    phrase = definition.__dict__.get("phrase")
 
     def check(self: _Class) -> None:
         check_level(self)
-        for name, known in choices.items():
-            value = getattr(self, name)
-            if value not in known:
-                words = ", ".join(word or "empty" for word in known)
-                raise InvalidArgument(f"{self.kind}: {name} must be one of {words}, got {value!r}")
-        if check_fields is not None:
-            check_fields(self)
+        checked: Any = self
+        check_fields(checked, f"{self.kind}: ")
+        if own_check is not None:
+            own_check(self)
+
+    if isinstance(phrase, str) and "{self." in phrase:
+        with_fields = property(lambda self: phrase.format(self=self, level="{level}"))
+        setattr(definition, "phrase", with_fields)  # noqa: B010  a Protocol has it read-only
 
     @wraps(apply)
     def apply_to_rows(
@@ -227,7 +222,7 @@ def published(
 HIGHEST = 5.0
 SEVERITIES = Levels(HIGHEST, "severity")
 PRESETS = published((1, 2, 3, 4, 5), (1, 2, 3, 4, 5))
-SIZES: Choices = {"size": ("", "small", "large")}
+SIZES = one_of("", "small", "large")
 """Constants of CIFAR-C (small) or ImageNet-C (large); empty: by the size of the image."""
 LONGEST_SMALL = 64
 """Pixels along the longer edge of the largest image that counts as small (CIFAR-C has 32)."""
@@ -237,9 +232,8 @@ LONGEST_SMALL = 64
 class OfSeverities(OfImages):
     """What perturbations of images share whose level is a published severity."""
 
-    size: str = ""
+    size: str = field(default="", metadata=SIZES)
     levels: ClassVar[Levels] = SEVERITIES
-    choices: ClassVar[Choices] = SIZES
     presets: ClassVar[Presets] = PRESETS
 
     def table(self, shape: tuple[int, ...], small: Table, large: Table) -> Table:

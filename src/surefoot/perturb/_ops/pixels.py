@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
 from surefoot.core.results import UNIT, Interval
-from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import PerRow, clip_in_place, level_per_row
-from surefoot.perturb._ops.definition import OfImages
 from surefoot.subject.protocols import Array, Level
 
 
@@ -54,20 +51,6 @@ def distance_to_points(places: Array, x: Array) -> tuple[Array, Array]:
 def diagonal(x: Array) -> float:
     """The length of the diagonal of the images, in pixels."""
     return math.hypot(*x.shape[2:])
-
-
-class Filled(OfImages):
-    """What perturbations share that hide pixels: the value in their place, from 0 to 1."""
-
-    kind: ClassVar[str]
-    fill: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.fill <= 1:
-            raise InvalidArgument(
-                f"{self.kind}: fill must be in [0, 1], got {self.fill}: 0 is the lowest value, 0.5 "
-                "the middle"
-            )
 
 
 _TINY = 1e-30

@@ -14,9 +14,9 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.compiled.gpu import launch
-from surefoot.compiled.library import BESIDE, compiled_library
+from surefoot.compiled.library import BESIDE, STEPS, compiled_library
+from surefoot.core.limits import one_of
 from surefoot.core.results import Interval
-from surefoot.perturb._ops.definition import Choices
 from surefoot.subject.protocols import Array
 
 _PIECE = 51_200
@@ -36,7 +36,7 @@ class Edge(StrEnum):
     """The lowest value."""
 
 
-EDGES: Choices = {"edge": tuple(Edge)}
+EDGES = one_of(*Edge)
 Images = NDArray[np.float32]
 
 
@@ -89,8 +89,6 @@ def _clip_coordinates(at: Array, most: float) -> Array:
 
 Sampler = Callable[[Images, Images, Images | None, Edge, Interval | None], Images]
 
-_Steps = ctypes.c_ssize_t * 3
-
 
 @lru_cache(maxsize=4)
 def compiled_sampler(library: Path = BESIDE) -> Sampler | None:
@@ -98,13 +96,6 @@ def compiled_sampler(library: Path = BESIDE) -> Sampler | None:
     compiled = compiled_library(library)
     if compiled is None:
         return None
-    sample = compiled.sample
-    long, whole, real, place = ctypes.c_ssize_t, ctypes.c_int, ctypes.c_float, ctypes.c_void_p
-    sample.restype = None
-    sample.argtypes = [
-        place, place, place, place, long, long, whole, whole, whole, whole, long, _Steps, _Steps,
-        whole, real, real, real,
-    ]  # fmt: skip
 
     def sampled(
         x: Images, ys: Images, xs: Images | None, edge: Edge, bounds: Interval | None
@@ -115,13 +106,13 @@ def compiled_sampler(library: Path = BESIDE) -> Sampler | None:
         """
         n, (channels, height, width) = max(len(x), len(ys)), x.shape[1:]
         if xs is None:
-            rows, columns, steps = height, width, (_Steps(_steps(ys)[0], 0, 1), _Steps(0, 0, 1))
+            rows, columns, steps = height, width, (STEPS(_steps(ys)[0], 0, 1), STEPS(0, 0, 1))
         else:
             n, rows, columns = max(n, len(xs)), ys.shape[1], xs.shape[2]
             steps = _steps(ys), _steps(xs)
         out: Images = np.empty((n, channels, rows, columns), dtype=np.float32)
         low, high = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
-        sample(
+        compiled.sample(
             out.ctypes.data, x.ctypes.data, ys.ctypes.data, None if xs is None else xs.ctypes.data,
             n, channels, height, width, rows, columns, 0 if len(x) == 1 else x[0].size, *steps,
             edge in (Edge.MIRROR, Edge.SYMMETRIC), 0.5 * (edge is Edge.SYMMETRIC), low, high,
@@ -134,7 +125,7 @@ def compiled_sampler(library: Path = BESIDE) -> Sampler | None:
 def _steps(at: Images) -> ctypes.Array[ctypes.c_ssize_t]:
     """Numbers from one grid, row and column to the next; 0 where there is one for all."""
     sizes = zip(at.shape, at.strides, strict=True)
-    return _Steps(*(0 if count == 1 else step // at.itemsize for count, step in sizes))
+    return STEPS(*(0 if count == 1 else step // at.itemsize for count, step in sizes))
 
 
 _THREADS, _MOST_THREADS = 256, 1024

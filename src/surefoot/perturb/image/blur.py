@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from functools import lru_cache, reduce
 from itertools import pairwise
 from operator import iadd
@@ -13,7 +14,7 @@ from array_api_compat import array_namespace, device, is_torch_array
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.errors import InvalidArgument
+from surefoot.perturb._ops import convolution, matrices
 from surefoot.perturb._ops.arrays import (
     Floats,
     PerRow,
@@ -21,14 +22,6 @@ from surefoot.perturb._ops.arrays import (
     levels_on_host,
     place_like,
     restore_level_zero,
-)
-from surefoot.perturb._ops.convolution import (
-    convolve,
-    disk_kernels,
-    line_kernels,
-    line_reach,
-    line_taps,
-    sum_taps,
 )
 from surefoot.perturb._ops.definition import (
     PRESETS,
@@ -43,15 +36,7 @@ from surefoot.perturb._ops.definition import (
     is_small,
     perturbation,
     published,
-)
-from surefoot.perturb._ops.matrices import (
-    BandMatrix,
-    band_matrix,
-    filter_symmetric,
-    gaussian_filter,
-    mirrored_filter_matrix,
-    multiply_axes,
-    zoom_matrices,
+    within,
 )
 from surefoot.subject.protocols import Array, Level, Stream
 
@@ -88,7 +73,7 @@ def zoom_blur(x: Array, level: float, step: float) -> Array:
     if height * width <= _FEW_PIXELS or (on_host and entries <= _FEW_ENTRIES):
         return _multiply_flat(x, _zoom_blur_matrix(level, step, height, width))
     pairs = _zoom_matrix_pairs(level, step, height, width)
-    return reduce(iadd, (multiply_axes(x, rows, columns) for rows, columns in pairs))
+    return reduce(iadd, (matrices.multiply_axes(x, rows, columns) for rows, columns in pairs))
 
 
 def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Array:
@@ -98,9 +83,9 @@ def zoom_blur_per_row(x: Array, levels: Floats, step: float, count: int) -> Arra
     total: PerRow = 0.0
     for k in range(count):
         weight = weights[:, k, None, None].astype(np.float32)
-        rows = zoom_matrices(1 + beyond[:, k], height) * weight
-        columns = zoom_matrices(1 + beyond[:, k], width)
-        total = total + multiply_axes(x, place_like(rows, x), place_like(columns, x))
+        rows = matrices.zoom_matrices(1 + beyond[:, k], height) * weight
+        columns = matrices.zoom_matrices(1 + beyond[:, k], width)
+        total = total + matrices.multiply_axes(x, place_like(rows, x), place_like(columns, x))
     return total
 
 
@@ -112,12 +97,15 @@ def zoom_count(level: float, step: float) -> int:
 @lru_cache(maxsize=8)
 def _zoom_matrix_pairs(
     level: float, step: float, height: int, width: int
-) -> list[tuple[BandMatrix, BandMatrix]]:
+) -> list[tuple[matrices.BandMatrix, matrices.BandMatrix]]:
     """The matrices of each enlargement along both axes; the first contains its weight."""
     beyond, weights = zoom_weights(np.asarray([level]), step, zoom_count(level, step))
     zooms = zip((1 + beyond[0])[:, None], weights[0].astype(np.float32), strict=True)
     return [
-        (band_matrix(zoom_matrices(zoom, height) * weight), band_matrix(zoom_matrices(zoom, width)))
+        (
+            matrices.band_matrix(matrices.zoom_matrices(zoom, height) * weight),
+            matrices.band_matrix(matrices.zoom_matrices(zoom, width)),
+        )
         for zoom, weight in zooms
     ]
 
@@ -184,7 +172,7 @@ class GaussianBlur(OfImages):
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Along the rows, then along the columns."""
         wide = float(level) if isinstance(level, int | float) else level
-        return restore_level_zero(clip(gaussian_filter(x, wide), bounds), x, level)
+        return restore_level_zero(clip(matrices.gaussian_filter(x, wide), bounds), x, level)
 
 
 @perturbation
@@ -206,28 +194,28 @@ class DefocusBlur(OfSeverities):
         if not isinstance(level, int | float):
             half = 3 if table is _DISKS_SMALL else 12  # the same for all, so that rows are alike
             radii, deviations = at_severity_on_host(level, table)
-            kernel = disk_kernels(radii, deviations, half)
+            kernel = convolution.disk_kernels(radii, deviations, half)
         else:
             kernel = _disk_kernel(float(level), table)
             if kernel.shape[1] <= _NARROW:
-                y = filter_symmetric(x, _disk_bands(float(level), table, x.shape[-1]))
+                y = matrices.filter_symmetric(x, _disk_bands(float(level), table, x.shape[-1]))
                 return clip(y, bounds)
-        y = convolve(x, place_like(kernel, x))
+        y = convolution.convolve(x, place_like(kernel, x))
         return restore_level_zero(clip(y, bounds), x, level)
 
 
 @lru_cache(maxsize=64)
-def _disk_bands(level: float, table: Table, width: int) -> tuple[BandMatrix, ...]:
+def _disk_bands(level: float, table: Table, width: int) -> tuple[matrices.BandMatrix, ...]:
     """The rows of the disk from the middle downwards, each as a matrix along a line."""
     kernel = _disk_kernel(level, table)[0]
-    return tuple(mirrored_filter_matrix(row, width) for row in kernel[len(kernel) // 2 :])
+    return tuple(matrices.mirrored_filter_matrix(row, width) for row in kernel[len(kernel) // 2 :])
 
 
 @lru_cache(maxsize=64)
 def _disk_kernel(level: float, table: Table) -> NDArray[np.float32]:
     """(1, k, k): the disk of one severity, without empty rows and columns."""
     radii, deviations = at_severity_on_host(level, table)
-    kernel = disk_kernels(radii, deviations, math.ceil(radii[0]) + 3)
+    kernel = convolution.disk_kernels(radii, deviations, math.ceil(radii[0]) + 3)
     used = np.flatnonzero(kernel[0].max(axis=0) > 1e-9)
     return np.ascontiguousarray(kernel[:, used[0] : used[-1] + 1, used[0] : used[-1] + 1])
 
@@ -243,17 +231,12 @@ class MotionBlur(OfImages):
     mirrored (published: the edge pixel repeated).
     """
 
-    angle: float | None = None
-    size: str = ""
+    angle: float | None = field(default=None, metadata=within(-45, 45))
+    size: str = field(default="", metadata=SIZES)
     kind = "motion"
     levels = SEVERITIES
     draw = Uniform(())
-    choices = SIZES
     presets = PRESETS
-
-    def __post_init__(self) -> None:
-        if self.angle is not None and not -45 <= self.angle <= 45:
-            raise InvalidArgument(f"motion: angle must be in [-45, 45] degrees, got {self.angle}")
 
     @property
     def phrase(self) -> str:
@@ -268,13 +251,13 @@ class MotionBlur(OfImages):
         radii, deviations = at_severity_on_host(level, table)
         most = (radii[0], deviations[0]) if one else table[-1]
         count = min(math.ceil(2 * most[0]), math.ceil(5.5 * most[1])) + 1
-        taps = line_taps(radii, deviations, count)
+        taps = convolution.line_taps(radii, deviations, count)
         if self.angle is None:
             angles = (drawn - 0.5) * (math.pi / 2)
         else:
             angles = (drawn[:1] if one else drawn) * 0 + math.radians(self.angle)
-        kernels = line_kernels(angles, taps)
-        blurred = sum_taps(x, kernels, (line_reach(count), count - 1))
+        kernels = convolution.line_kernels(angles, taps)
+        blurred = convolution.sum_taps(x, kernels, (convolution.line_reach(count), count - 1))
         return restore_level_zero(clip(blurred, bounds), x, level)
 
 
@@ -289,15 +272,11 @@ class ZoomBlur(OfImages):
     severity 3 and 0.03 at 5: pass `step`. Not random.
     """
 
-    step: float = 0.01
+    step: float = field(default=0.01, metadata=within(0.001, 1))
     kind = "zoom-blur"
     levels = Levels(1.0, "share of the size")
     phrase = "zoom blur: the mean of enlargements from 1 to 1 + {level}"
     presets = published((0.06, 0.11, 0.15, 0.2, 0.25), (0.11, 0.15, 0.2, 0.24, 0.3))
-
-    def __post_init__(self) -> None:
-        if not 0.001 <= self.step <= 1:
-            raise InvalidArgument(f"zoom-blur: step must be in [0.001, 1], got {self.step}")
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """The weighted mean of the enlargements."""
@@ -434,8 +413,8 @@ class GlassBlur(OfSeverities):
         shares = np.clip(rounds[:, None] - np.arange(count), 0, 1)
         share, far = (_number_or_rows(values, x, one) for values in (shares, reaches))
         goals = swap_partners(drawn[:, 1 : count + 1], drawn[:, :1], share, far)
-        y = gather_pixels(gaussian_filter(x, wide), origins_after_swaps(goals, reach))
-        return restore_level_zero(clip(gaussian_filter(y, wide), bounds), x, level)
+        y = gather_pixels(matrices.gaussian_filter(x, wide), origins_after_swaps(goals, reach))
+        return restore_level_zero(clip(matrices.gaussian_filter(y, wide), bounds), x, level)
 
 
 def _number_or_rows(values: Floats, like: Array, one: bool) -> PerRow:

@@ -8,7 +8,7 @@ continuous in the level. Only `Perspective` is random. A negative level is the o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -36,8 +36,7 @@ from surefoot.subject.protocols import Array, Level, Stream
 class Geometric(Directed):
     """What transforms share that say where each pixel comes from."""
 
-    edge: str = "mirror"
-    choices = EDGES
+    edge: str = field(default="mirror", metadata=EDGES)
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """The row and the column that each pixel comes from."""
@@ -138,11 +137,10 @@ class Perspective(OfImages):
     mirrored.
     """
 
-    edge: str = "mirror"
+    edge: str = field(default="mirror", metadata=EDGES)
     kind = "perspective"
     levels = Levels(1.0, "share of half an edge")
     draw = Uniform((4, 2))
-    choices = EDGES
     signed = True
     phrase = (
         "a random perspective: every corner moves inwards by uniform amounts of up to {level} "

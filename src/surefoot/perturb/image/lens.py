@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 
 from array_api_compat import array_namespace
 
+from surefoot.core.limits import count
 from surefoot.core.results import UNIT, Interval
+from surefoot.perturb._ops import pixels
 from surefoot.perturb._ops.arrays import clip_in_place, copy_rows, level_per_row, restore_level_zero
 from surefoot.perturb._ops.definition import (
     Directed,
@@ -14,22 +17,8 @@ from surefoot.perturb._ops.definition import (
     OfImages,
     Uniform,
     perturbation,
-    set_count,
 )
 from surefoot.perturb._ops.matrices import gaussian_filter
-from surefoot.perturb._ops.pixels import (
-    centred_axes,
-    colour_like,
-    cover_order,
-    covered_share,
-    diagonal,
-    distance_to_points,
-    fill_value,
-    level_array,
-    mix,
-    pixel_axes,
-    squared_radius,
-)
 from surefoot.perturb._ops.random_fields import smooth_noise
 from surefoot.perturb._ops.warp import warp
 from surefoot.perturb.image.geometry import Geometric
@@ -45,7 +34,6 @@ _DIRT_COLOUR, _DIRT_RIM = (0.16, 0.12, 0.08), 0.35
 """Dark brown, and how soft the rim of a spot is: what is on a lens is out of focus."""
 _SMALLEST_SPOT = 0.3
 """The size of the smallest spots, as a share of the largest."""
-_MOST_SPOTS = 100
 _FLARE_SIZE = 0.3
 """The distance at which stray light has fallen to 1/e, as a share of the longer edge."""
 
@@ -66,13 +54,13 @@ class Condensation(OfImages):
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The order in which pixels are covered: where a smooth random field is lowest first."""
         cell = max(1.0, _MIST_PATCH * max(shape[1:]))
-        return cover_order(smooth_noise(stream, n, (shape[1], shape[2]), cell))
+        return pixels.cover_order(smooth_noise(stream, n, (shape[1], shape[2]), cell))
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix the image with mist."""
         blurred = gaussian_filter(x, float(_MIST_BLUR * max(x.shape[2:])))
-        mist = blurred * (1 - _MIST_WHITE) + _MIST_WHITE * fill_value(1.0, bounds)
-        return mix(x, covered_share(drawn, level, _MIST_RIM), mist, bounds)
+        mist = blurred * (1 - _MIST_WHITE) + _MIST_WHITE * pixels.fill_value(1.0, bounds)
+        return pixels.mix(x, pixels.covered_share(drawn, level, _MIST_RIM), mist, bounds)
 
 
 @perturbation
@@ -84,12 +72,9 @@ class Dirt(OfImages):
     soft rims. A place that is covered at one level is covered at every higher one.
     """
 
-    spots: int = 20
+    spots: int = field(default=20, metadata=count(100))
     kind = "dirt"
     levels = Levels(1.0, "share of the area")
-
-    def __post_init__(self) -> None:
-        set_count(self, "spots", _MOST_SPOTS)
 
     @property
     def phrase(self) -> str:
@@ -105,16 +90,16 @@ class Dirt(OfImages):
         like = xp.empty((1, *shape), dtype=xp.float32, device=places.device)
         nearest = None
         for i in range(self.spots):
-            down, right = distance_to_points(places[:, i], like)
+            down, right = pixels.distance_to_points(places[:, i], like)
             away = (down * down + right * right) / (sizes[:, i] * sizes[:, i])[:, None, None]
             nearest = away if nearest is None else xp.minimum(nearest, away)
-        return cover_order(nearest)[:, None]
+        return pixels.cover_order(nearest)[:, None]
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix the image with the colour of dirt."""
         span = bounds or UNIT
-        colour = colour_like(_DIRT_COLOUR, x) * span.width + span.low
-        return mix(x, covered_share(drawn, level, _DIRT_RIM), colour, bounds)
+        colour = pixels.colour_like(_DIRT_COLOUR, x) * span.width + span.low
+        return pixels.mix(x, pixels.covered_share(drawn, level, _DIRT_RIM), colour, bounds)
 
 
 @perturbation
@@ -134,7 +119,7 @@ class Flare(OfImages):
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Add the light."""
         xp = array_namespace(x)
-        down, right = distance_to_points(drawn, x)
+        down, right = pixels.distance_to_points(drawn, x)
         reach = _FLARE_SIZE * max(x.shape[2:])
         light = xp.exp((down * down + right * right) * (-1 / (reach * reach)))[:, None]
         brightest = level_per_row(level, light) * (bounds or UNIT).width
@@ -154,11 +139,10 @@ class Vignetting(OfImages):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Move each pixel towards the lowest value."""
-        lost = squared_radius(*centred_axes(x)) * level_array(level, x)
-        return mix(x, lost[:, None], (bounds or UNIT).low, bounds)
+        lost = pixels.squared_radius(*pixels.centred_axes(x)) * pixels.level_array(level, x)
+        return pixels.mix(x, lost[:, None], (bounds or UNIT).low, bounds)
 
 
-_MOST_CRACKS = 50
 _FARTHEST = 0.06
 """How far a shard can move the image, as a share of the diagonal."""
 _THICKNESS = 1 / 150
@@ -179,12 +163,9 @@ class BrokenLens(OfImages):
     diagonal and less towards the ends of the cracks. Beyond them the image stays as it is.
     """
 
-    cracks: int = 9
+    cracks: int = field(default=9, metadata=count(50))
     kind = "broken-lens"
     levels = Levels(1.0, "length of the cracks, share of the diagonal")
-
-    def __post_init__(self) -> None:
-        set_count(self, "cracks", _MOST_CRACKS)
 
     @property
     def phrase(self) -> str:
@@ -199,9 +180,9 @@ class BrokenLens(OfImages):
     def apply(self, x: Array, drawn: Drawn, level: Level, bounds: Interval | None) -> Array:
         """Shift the shards, then draw the cracks."""
         xp = array_namespace(x)
-        down, right = distance_to_points(drawn[0], x)
+        down, right = pixels.distance_to_points(drawn[0], x)
         away = xp.sqrt(down * down + right * right)
-        reach = xp.clip(level_array(level, x) * diagonal(x), _SHORTEST, None)
+        reach = xp.clip(pixels.level_array(level, x) * pixels.diagonal(x), _SHORTEST, None)
         near = xp.clip(1 - away / reach, 0.0, None)
         turn = (xp.atan2(down, right) * (0.5 / math.pi) + 0.5) * self.cracks
         moved = self._shift_shards(x, turn, near, drawn[1])
@@ -211,7 +192,10 @@ class BrokenLens(OfImages):
     def _shift_shards(self, x: Array, turn: Array, near: Array, numbers: Array) -> Array:
         """Every pixel from where its shard moved it; `turn` counts the cracks passed."""
         xp = array_namespace(x)
-        angle, size = numbers[:, 2] * (2 * math.pi), numbers[:, 3] * (_FARTHEST * diagonal(x))
+        angle, size = (
+            numbers[:, 2] * (2 * math.pi),
+            numbers[:, 3] * (_FARTHEST * pixels.diagonal(x)),
+        )
         moves = (size * xp.sin(angle), size * xp.cos(angle))
         # The shard before the first crack is the one after the last.
         shifts = [xp.zeros_like(turn) + move[:, -1, None, None] for move in moves]
@@ -219,7 +203,7 @@ class BrokenLens(OfImages):
             passed = turn >= numbers[:, 0, i, None, None] + i
             for axis, move in enumerate(moves):
                 shifts[axis] += passed * (move[:, i] - move[:, i - 1])[:, None, None]
-        rows, columns = pixel_axes(x)
+        rows, columns = pixels.pixel_axes(x)
         return warp(x, rows + shifts[0] * near, columns + shifts[1] * near, "mirror", None)
 
     def _draw_cracks(
@@ -227,7 +211,7 @@ class BrokenLens(OfImages):
     ) -> Array:
         """A line along every crack, where the pixels are near enough to the impact."""
         xp, span, (turn, away, near) = array_namespace(x), bounds or UNIT, places
-        half = near * (0.5 * max(1.0, _THICKNESS * diagonal(x)))
+        half = near * (0.5 * max(1.0, _THICKNESS * pixels.diagonal(x)))
         fading = xp.clip(near * (1 / _FADING), None, 1.0)
         drawn_over, grey = xp.zeros_like(turn), xp.zeros_like(turn)
         for i in range(self.cracks):
@@ -239,7 +223,7 @@ class BrokenLens(OfImages):
             drawn_over = xp.maximum(drawn_over, line)
         drawn_over *= fading
         shade = grey * span.width + span.low
-        return mix(x, drawn_over[:, None], shade[:, None], bounds)
+        return pixels.mix(x, drawn_over[:, None], shade[:, None], bounds)
 
 
 @perturbation
@@ -258,8 +242,8 @@ class LensDistortion(Geometric):
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Each pixel comes from further out."""
-        down, right, middle, centre = centred_axes(x)
-        further = squared_radius(down, right, middle, centre) * level
+        down, right, middle, centre = pixels.centred_axes(x)
+        further = pixels.squared_radius(down, right, middle, centre) * level
         return (down + middle) + down * further, (right + centre) + right * further
 
 
@@ -278,13 +262,13 @@ class ChromaticAberration(Geometric):
 
     def source(self, x: Array, level: Array) -> tuple[Array, Array]:
         """Of a channel that is enlarged to 1 + level times the size."""
-        down, right, middle, centre = centred_axes(x)
+        down, right, middle, centre = pixels.centred_axes(x)
         factor = 1 + level
         return down / factor + middle, right / factor + centre
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Red comes from nearer to the centre, blue from further out."""
-        size = level_array(level, x)
+        size = pixels.level_array(level, x)
         red = warp(x[:, :1], *self.source(x, size), self.edge, bounds)
         blue = warp(x[:, 2:], *self.source(x, -size), self.edge, bounds)
         return array_namespace(x).concat([red, copy_rows(x[:, 1:2], len(red)), blue], axis=1)
@@ -304,7 +288,7 @@ class WhiteBalance(Directed):
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Scale the height of red and blue above the lowest value."""
-        low, share = (bounds or UNIT).low, level_array(level, x)
+        low, share = (bounds or UNIT).low, pixels.level_array(level, x)
         balanced = copy_rows(x, max(len(x), len(share)))
         balanced[:, 0] += (x[:, 0] - low) * share
         balanced[:, 2] -= (x[:, 2] - low) * share

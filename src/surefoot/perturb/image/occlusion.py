@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.perturb._ops.arrays import PerRow, as_float32, copy_rows, level_per_row
-from surefoot.perturb._ops.definition import Each, Levels, Uniform, perturbation
-from surefoot.perturb._ops.pixels import Filled, fill_value, mix
+from surefoot.perturb._ops.definition import Each, Levels, OfImages, Uniform, perturbation, within
+from surefoot.perturb._ops.pixels import fill_value, mix
 from surefoot.subject.protocols import Array, Level
 
 _Floats = NDArray[np.float32]
@@ -25,7 +25,7 @@ _LARGE = 24
 
 
 @perturbation
-class Occlusion(Filled):
+class Occlusion(OfImages):
     """A patch hides the share `level` of the area of the image, at a uniformly random position.
 
     The patch is a square that lies wholly in the image; where a square of this area does not fit,
@@ -34,15 +34,11 @@ class Occlusion(Filled):
     `fill` is its value, from 0, the lowest, to 1, the highest.
     """
 
-    fill: float = 0.5
+    fill: float = field(default=0.5, metadata=within(0, 1))
     kind = "occlusion"
     levels = Levels(1.0, "share of the area")
     draw = Uniform((2,))
-
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return f"a share of {{level}} of the image hidden by a random patch of value {self.fill:g}"
+    phrase = "a share of {level} of the image hidden by a random patch of value {self.fill:g}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Mix each pixel with the fill, as far as it is covered."""
@@ -140,22 +136,18 @@ def _pixel_starts(count: int, like: Array) -> Array:
 
 
 @perturbation
-class Dropout(Filled):
+class Dropout(OfImages):
     """Every pixel, with all its channels, is replaced with probability `level`.
 
     A pixel replaced at one level is replaced at every higher one. `fill` is the new value, from 0,
     the lowest, to 1, the highest.
     """
 
-    fill: float = 0.5
+    fill: float = field(default=0.5, metadata=within(0, 1))
     kind = "dropout"
     levels = Levels(1.0, "probability")
     draw = Uniform(Each.PIXEL)
-
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return f"every pixel replaced by the value {self.fill:g} with probability {{level}}"
+    phrase = "every pixel replaced by the value {self.fill:g} with probability {level}"
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """Pixels with the smallest numbers are replaced first."""

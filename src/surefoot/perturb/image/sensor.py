@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from surefoot.core.limits import one_of
 from surefoot.core.results import UNIT, Interval
 from surefoot.errors import InvalidArgument
 from surefoot.perturb._ops.arrays import (
@@ -19,7 +21,6 @@ from surefoot.perturb._ops.arrays import (
     to_unit_range,
 )
 from surefoot.perturb._ops.definition import (
-    Choices,
     Each,
     Levels,
     Normal,
@@ -29,8 +30,9 @@ from surefoot.perturb._ops.definition import (
     Units,
     perturbation,
     published,
+    within,
 )
-from surefoot.perturb._ops.pixels import Filled, fill_value, mix, ranks
+from surefoot.perturb._ops.pixels import fill_value, mix, ranks
 from surefoot.subject.protocols import Array, Level, Stream
 
 _FEW = 8.0
@@ -244,12 +246,14 @@ class SpeckleNoise(OfValues):
         return clip_in_place(y, bounds)
 
 
-_LINES: Choices = {"lines": ("rows", "columns")}
+_LINES = one_of("rows", "columns")
 """Which lines of the sensor fail."""
 
 
-class _Dead(Filled):
+class _Dead(OfImages):
     """What dead pixels and lines share: the order is drawn in which places die."""
+
+    fill: float
 
     def apply(self, x: Array, drawn: Array, level: Level, bounds: Interval | None) -> Array:
         """The share `level` of all places is replaced; the fraction of one fades it in."""
@@ -268,14 +272,10 @@ class DeadPixels(_Dead):
     itself instead.
     """
 
-    fill: float = 0.0
+    fill: float = field(default=0.0, metadata=within(0, 1))
     kind = "dead-pixels"
     levels = Levels(1.0, "share of the pixels")
-
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return f"a share of {{level}} of the pixels dead, with the value {self.fill:g}"
+    phrase = "a share of {level} of the pixels dead, with the value {self.fill:g}"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The order in which pixels die."""
@@ -292,16 +292,11 @@ class DeadLines(_Dead):
     image.
     """
 
-    lines: str = "rows"
-    fill: float = 0.0
+    lines: str = field(default="rows", metadata=_LINES)
+    fill: float = field(default=0.0, metadata=within(0, 1))
     kind = "dead-lines"
     levels = Levels(1.0, "share of the lines")
-    choices = _LINES
-
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return f"a share of {{level}} of the {self.lines} dead, with the value {self.fill:g}"
+    phrase = "a share of {level} of the {self.lines} dead, with the value {self.fill:g}"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """The order in which lines die."""
@@ -316,15 +311,10 @@ class Banding(OfImages):
     "columns".
     """
 
-    lines: str = "rows"
+    lines: str = field(default="rows", metadata=_LINES)
     kind = "banding"
     levels = Levels(1.0, "share of the range")
-    choices = _LINES
-
-    @property
-    def phrase(self) -> str:
-        """What it does."""
-        return f"all {self.lines} brighter or darker, each by a uniform amount of ±{{level}}"
+    phrase = "all {self.lines} brighter or darker, each by a uniform amount of ±{level}"
 
     def draw(self, stream: Stream, n: int, shape: tuple[int, ...]) -> Array:
         """A uniform number for each line."""

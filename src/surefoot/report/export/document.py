@@ -7,9 +7,8 @@ import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
-from surefoot.core.claims import UNDECIDED_CHOICES, Verdict
+from surefoot.core.claims import UNDECIDED_CHOICES
 from surefoot.errors import InvalidArgument
 from surefoot.records.options import DocumentOptions
 from surefoot.records.spec import StudySpec
@@ -25,20 +24,20 @@ from surefoot.report.export.run import (
 )
 from surefoot.report.export.sentence import claim_sentence, code_block, markdown, visible
 from surefoot.report.export.table import csv_table, latex_table
-from surefoot.report.junit import Case, Outcome, junit_xml
-from surefoot.report.sentences import measured_words, required_statement, sentence
-from surefoot.system.text import escape
+from surefoot.report.junit import Case, case_of_verdict, junit_xml
+from surefoot.report.sentences import measured_words, sentence
+from surefoot.system.text import Json, escape
 
 _SURROGATES = range(0xD800, 0xE000)
 """Halves of characters, which no encoding can write."""
 
 
-def yaml_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
+def yaml_text(value: Mapping[str, Json] | Sequence[Json]) -> str:
     """Mappings, lists, texts, numbers and None; keys are plain words."""
     return "\n".join(_lines(value)) + "\n"
 
 
-def _lines(value: Any) -> list[str]:  # noqa: ANN401  plain data
+def _lines(value: Json) -> list[str]:
     """A mapping or a list, one entry a line."""
     lines: list[str] = []
     if isinstance(value, Mapping):
@@ -53,11 +52,11 @@ def _lines(value: Any) -> list[str]:  # noqa: ANN401  plain data
     return lines
 
 
-def _is_block(value: Any) -> bool:  # noqa: ANN401  plain data
+def _is_block(value: Json) -> bool:
     return isinstance(value, Mapping | Sequence) and not isinstance(value, str) and bool(value)
 
 
-def _scalar(value: Any) -> str:  # noqa: ANN401  plain data
+def _scalar(value: Json) -> str:
     match value:
         case str():
             return f'"{"".join(map(_character, value))}"'
@@ -126,7 +125,9 @@ def hugging_face(run: ExportedRun, options: DocumentOptions) -> str:
     return _HEAD + yaml_text({"model-index": index})
 
 
-def _benchmark_result(run: ExportedRun, metric: Metric, options: DocumentOptions) -> dict[str, Any]:
+def _benchmark_result(
+    run: ExportedRun, metric: Metric, options: DocumentOptions
+) -> dict[str, Json]:
     """The first number as the result of a benchmark that is registered on the Hub."""
     unused = [name for name in ("name", "dataset", "task") if getattr(options, name)]
     if unused:
@@ -162,8 +163,8 @@ def _task(study: StudySpec) -> str:
     )
 
 
-def _metric(run: ExportedRun, metric: Metric) -> dict[str, Any]:
-    facts: dict[str, Any] = {"perturbation": run.perturbation(metric.claim)}
+def _metric(run: ExportedRun, metric: Metric) -> dict[str, Json]:
+    facts: dict[str, Json] = {"perturbation": run.perturbation(metric.claim)}
     bounds = {"lower_bound": metric.low, "upper_bound": metric.high}
     known = {name: end for name, end in bounds.items() if end is not None}
     if known:
@@ -270,8 +271,8 @@ def cyclonedx(run: ExportedRun, options: DocumentOptions) -> str:
     return json.dumps({**bom, "serialNumber": f"urn:uuid:{serial}"}, indent=2) + "\n"
 
 
-def _model_card(run: ExportedRun, study: StudySpec, options: DocumentOptions) -> dict[str, Any]:
-    parameters: dict[str, Any] = {"task": visible(options.task)} if options.task else {}
+def _model_card(run: ExportedRun, study: StudySpec, options: DocumentOptions) -> dict[str, Json]:
+    parameters: dict[str, Json] = {"task": visible(options.task)} if options.task else {}
     data = {"type": "dataset", "name": visible(dataset_name(run.record, options))}
     about = f"{study.inputs.number:,} inputs: {study.inputs.selection}"
     parameters["datasets"] = [data | {"description": visible(f"Tested on {about}")}]
@@ -288,7 +289,7 @@ def _model_card(run: ExportedRun, study: StudySpec, options: DocumentOptions) ->
     }
 
 
-def _performance_metric(run: ExportedRun, metric: Metric) -> dict[str, Any]:
+def _performance_metric(run: ExportedRun, metric: Metric) -> dict[str, Json]:
     certain = "" if metric.error is None else f"; error probability {metric.error:g}"
     perturbation = run.perturbation(metric.claim)
     numbers = {"lowerBound": metric.low, "upperBound": metric.high}
@@ -317,13 +318,6 @@ def _properties(run: ExportedRun, study: StudySpec) -> list[dict[str, str]]:
     return [{"name": f"surefoot:{name}", "value": visible(value)} for name, value in rows if value]
 
 
-_OUTCOMES: dict[Verdict, Outcome] = {
-    Verdict.PASS: "passed",
-    Verdict.FAIL: "failed",
-    Verdict.UNDECIDED: "undecided",
-}
-
-
 def junit(run: ExportedRun, options: DocumentOptions) -> str:
     """A test case for each requirement, with its verdict; refused where nothing was required."""
     cases = requirement_cases(run)
@@ -341,14 +335,11 @@ def requirement_cases(run: ExportedRun) -> list[Case]:
     seconds = run.record.seconds if len(run.verdicts) == 1 else 0.0
     suite = f"surefoot: {run.title}"
     claims = (*run.view.headline, *run.view.claims, *run.record.claims)
-    about, cases = "\n".join((*run.view.cautions, *run.view.subject)), []
-    for claim in run.verdicts:
-        outcome = _OUTCOMES[claim.verdict or Verdict.UNDECIDED]
-        # the verdict, by how much, and without what that must not be read
-        said = [sentence(claim), measured_words(claim, claims), *run.view.urgent]
-        message = " ".join(filter(None, said))
-        cases.append(Case(suite, required_statement(claim), outcome, message, seconds, about))
-    return cases
+    about, urgent = "\n".join((*run.view.cautions, *run.view.subject)), run.view.urgent
+    return [
+        case_of_verdict(suite, claim, measured_words(claim, claims), urgent, seconds, about)
+        for claim in run.verdicts
+    ]
 
 
 @dataclass(frozen=True)

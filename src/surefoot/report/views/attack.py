@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from math import inf
 
-from surefoot.core.claims import Claim
 from surefoot.core.results import Bracket
 from surefoot.records.record import AttackSummary, Record, Samples
 from surefoot.region.attack_method import LONGER_STARTS, LOWEST_TARGETS
@@ -134,13 +133,11 @@ def no_gradient_cautions(attacks: Mapping[str, AttackSummary | None]) -> tuple[C
 _CAPTION = "Broken: the model fails at a point of the ball, or at the input itself."
 
 
-def view(record: Record, attack: AttackSummary, verdicts: tuple[Claim, ...], command: str) -> View:
+def view(shown: provenance.Shown, attack: AttackSummary) -> View:
     """How many inputs an attack broke."""
+    record = shown.record
     figure = Figure(partial(attack_chart, record), _CAPTION, description=_withstood(attack))
-    return provenance.run_view(
-        record,
-        verdicts,
-        command,
+    return shown.view_of_run(
         warnings=(*provenance.preflight_cautions(record), *no_gradient_cautions({"": attack})),
         facts=(_withstood(attack), *attack_notes({"": attack})),
         sections=[Section("attack", "How many inputs the attack broke", (), (figure,))],

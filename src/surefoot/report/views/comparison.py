@@ -22,7 +22,7 @@ from surefoot.report.formatting import (
     percent_range,
     with_full_stop,
 )
-from surefoot.report.provenance import page_title, preflight_cautions, shared_cautions
+from surefoot.report.provenance import Shown, page_title, preflight_cautions, shared_cautions
 from surefoot.report.reasons import reason_words
 from surefoot.report.view import Caution, Figure, Section, View
 from surefoot.report.views import attack
@@ -114,19 +114,14 @@ def _levels(points: Sequence[figures.Row], title: str) -> alt.LayerChart:
 
 def _table_of_perturbed(record: Record, comparison: Comparison) -> tables.Table:
     """A row for each model, a column for each perturbation, each cell with its interval."""
-    split, tail = models_under({m.name: m for m in comparison.members}), record.study.is_tail
+    split = models_under({m.name: m for m in comparison.members})
     first = next(iter(split.values()))
     rows = []
     for model in sorted(first, key=lambda m: -sum(_kept(own[m]) for own in split.values())):
         clean = first[model].accuracy
         cells = []
         for own in split.values():
-            whole = own[model].whole
-            value, *more = (
-                ()
-                if whole is None
-                else (tables.tail_cells if tail else tables.mean_cells)(record, whole)
-            )
+            value, *more = tables.whole_cells(record, own[model].whole)
             cells.append(f"{value} ({more[-1]})")
         rows.append((model, *([] if clean is None else [percent(clean)]), *cells))
     counted = [] if next(iter(first.values())).accuracy is None else ["clean accuracy, counted"]
@@ -160,16 +155,13 @@ def member_table(record: Record, comparison: Comparison) -> tables.Table:
     quantity = tables.TAIL_HEADINGS if tail else (tables.quantity_heading(record), "interval")
     headings, rows = (comparison.along, *quantity, *shown), []
     for m in comparison.members:
-        cells = (
-            ()
-            if m.whole is None
-            else (tables.tail_cells if tail else tables.mean_cells)(record, m.whole)
-        )
+        cells = tables.whole_cells(record, m.whole)
         rows.append((m.name, *cells, *(cell(m) for cell in shown.values())))
     title = "Ranking" if models else "Results by level"
     claim = next((c for c in record.claims if not isinstance(c, Best | FailureDifference)), None)
     lines = [] if claim is None else [with_full_stop(capitalised(confidence_clause(claim)))]
-    note = " ".join([*lines, *attack.attack_notes(attacks)])
+    loss = ["Clean loss: mean cross-entropy of the clean inputs."] * ("clean loss" in shown)
+    note = " ".join([*lines, *loss, *attack.attack_notes(attacks)])
     return tables.Table(title, headings, tuple(rows), 1, note)
 
 
@@ -183,17 +175,12 @@ def _pairs(record: Record) -> tuple[FailureDifference, ...]:
     return tuple(c for c in record.claims if isinstance(c, FailureDifference))
 
 
-def view(
-    record: Record,
-    comparison: Comparison,
-    parts: Mapping[str, Record],
-    verdicts: tuple[Claim, ...],
-    command: str,
-) -> View:
+def view(shown: Shown, comparison: Comparison) -> View:
     """Two models: their difference. More: which may be the best. Levels: the highest one's claim.
 
     The number above the best is the first-ranked model's own.
     """
+    record, parts = shown.record, shown.parts
     best: tuple[Claim, ...] = tuple(c for c in record.claims if isinstance(c, Best))
     pairs: tuple[Claim, ...] = _pairs(record)
     headline, rest = (best, pairs) if len(pairs) > 1 else (pairs, best)
@@ -204,7 +191,7 @@ def view(
     if not best:
         headline, rest = record.claims[-1:], record.claims[:-1]
     attacks = {m.name: m.attack for m in comparison.members}
-    return View(
+    return shown.view(
         title=page_title(parts),
         headline=headline,
         about=_about(record, comparison, parts),
@@ -216,11 +203,9 @@ def view(
         continuing=continuation_note(record.claims),
         claims=rest,
         key_claims=own if headline == best else (),
-        verdicts=verdicts,
         facts=tuple(_facts(record, comparison, same_draws=not _generators_differ(parts))),
         sections=_sections(record, comparison),
         answer=member_table(record, comparison),
-        command=command,
         provenance=tuple(
             (name, (("Study", f"{part.digest}; {part.trials:,} trials"),))
             for name, part in parts.items()
@@ -329,7 +314,8 @@ def _sections(record: Record, comparison: Comparison) -> tuple[Section, ...]:
     words = describe_comparison(record, comparison)
     figure = Figure(partial(comparison_chart, record, comparison), caption, "figure", words)
     sections = [Section("members", table.title, (), (figure,), table)]
-    if claims := _pairs(record):
+    claims = _pairs(record)
+    if len(claims) > 1:  # a single pair is the headline
         shares, kept = claims[0].kappa is not None, claims[0].kept is not None
         height = "robust share" if shares else tables.quantity_heading(record)
         difference = f"{height}, difference" if shares or kept else "fails more"

@@ -9,7 +9,7 @@ from itertools import product
 from operator import attrgetter, itemgetter
 
 from surefoot.core.assumptions import CurveShape
-from surefoot.core.claims import About, Claim, CurvePopulation, Randomness
+from surefoot.core.claims import About, CurvePopulation, Randomness
 from surefoot.core.results import UNIT, Crossing, Curve, Footing, Interval, Reading
 from surefoot.curves.known_curve import chance_to_notice
 from surefoot.errors import InvalidArgument
@@ -45,11 +45,11 @@ from surefoot.report.formatting import (
     with_full_stop,
 )
 from surefoot.report.provenance import (
+    Shown,
     findings_sections,
     models_in,
     page_title,
     preflight_cautions,
-    provenance,
 )
 from surefoot.report.reasons import reason_words
 from surefoot.report.tables import Table
@@ -167,7 +167,7 @@ def _between(curves: Mapping[str, Curve], axes: _Axes) -> list[alt.Chart]:
 
 
 def _lines(curves: Mapping[str, Curve], axes: _Axes) -> list[alt.Chart]:
-    """The levels evaluated; a line through those that bound what the curve does in between."""
+    """The levels evaluated; a line between neighbours that are `firm`."""
     rows = [row for name, curve in curves.items() for row in curve_rows(name, curve)]
     x, y, colour = axes.x, axes.y, axes.colour
     crowded = {name for name, curve in curves.items() if len(curve.points) > _MOST_DOTS}
@@ -179,7 +179,7 @@ def _lines(curves: Mapping[str, Curve], axes: _Axes) -> list[alt.Chart]:
     line, dot = marks(firm).mark_line(strokeWidth=2), marks(dots).mark_circle(size=size, opacity=1)
     layers = [
         (checks, few.encode(x=x, y=y)),
-        (firm, line.encode(x=x, y=y, color=colour)),
+        (firm, line.encode(x=x, y=y, color=colour, detail="stretch:N")),
         (dots, dot.encode(x=x, y=y, color=colour)),
     ]
     return [layer for rows, layer in layers if rows]
@@ -241,13 +241,17 @@ def _crossings(rows: list[Row], axes: _Axes, *, alone: bool) -> list[alt.Chart]:
 
 
 def curve_rows(name: str, curve: Curve) -> list[Row]:
-    """The rows of a curve; `firm` are those that bound what it can do between the levels."""
-    ends = {end for gap in curve.between for end in (gap.low, gap.high)}
+    """The rows of a curve; where a shade says what it can do, `firm` are levels with as many trials
+    as inputs: the value of another one may lie outside of the shade. A `stretch` has none of them.
+    """
+    stretch = 0
     rows = list[Row]()
     for p in curve.points:
         value, low, high = (100 * share for share in (p.value, p.interval.low, p.interval.high))
         row: Row = {"name": name, "level": p.level, "value": value, "low": low, "high": high}
-        rows.append({**row, "firm": not ends or p.level in ends})
+        firm = not curve.between or p.trials >= curve.size
+        stretch += not firm
+        rows.append({**row, "firm": firm, "stretch": stretch})
     return rows
 
 
@@ -439,11 +443,15 @@ def _crossing_cell(curve: Curve, reading: Reading, *, guaranteed: bool) -> str:
 
 
 _DOTS = "Line and dots: the levels evaluated. Dashed: the thresholds."
+_FIRM = (
+    "Dots in colour: levels with as many trials as inputs, or more; line: between neighbours of "
+    "these. Dashed: the thresholds."
+)
 _LEVELS = (
     "Pale shade: between which values the curve lies at the levels, for all levels together; "
     "between them nothing is claimed."
 )
-_CHECKS = "Grey dots: levels with few inputs, as a check."
+_CHECKS = "Grey dots: levels with fewer trials; what is known there is the shade."
 _SHADE = "Shade: where the curve can be, at and between the levels, if what is assumed is true."
 _CROSSING = (
     "Diamond: where the curve crosses the threshold, and bar: the levels between which it does."
@@ -454,35 +462,32 @@ _FIXED = (
 )
 
 
-def view(
-    record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
-) -> View:
+def view(shown: Shown) -> View:
     """The headline is every threshold's claim; classes are in a table.
 
     Where methods are compared, the claims of the first one are the headline.
     """
+    record, parts = shown.record, shown.members
     curves = {n: r.details for n, r in parts.items() if isinstance(r.details, Curves)}
-    shown = [c for c in record.claims if c.about.of is not About.CLASS]
+    claims = [c for c in record.claims if c.about.of is not About.CLASS]
     methods = {name: part.study.method.kind for name, part in parts.items()}
     first = next(iter(methods.values()))
     others = {name for name, method in methods.items() if method != first}
     sections = _sections(parts, curves)
     # how well each run checks what its claims assume
     powers = {name: _power(parts[name], one.curve) for name, one in curves.items()}
-    return View(
+    return shown.view(
         title=page_title(parts, [_levels(parts[n], one.curve) for n, one in curves.items()]),
-        headline=tuple(c for c in shown if not others.intersection(c.names)),
+        headline=tuple(c for c in claims if not others.intersection(c.names)),
         about=about(parts),
         warnings=tuple(_cautions(parts, curves)),
         continuing=_continuing(record),
-        claims=tuple(c for c in shown if others.intersection(c.names)),
-        verdicts=verdicts,
+        claims=tuple(c for c in claims if others.intersection(c.names)),
         facts=tuple(_facts(parts, curves)),
         assumptions=tuple(f"{n}: {power}" if n else power for n, power in powers.items() if power),
         sections=sections,
         answer=sections[0].table if len(parts) > 1 else None,
-        command=command,
-        provenance=tuple((name, tuple(provenance(part))) for name, part in parts.items()),
+        provenance=shown.provenance,
     )
 
 
@@ -497,6 +502,7 @@ def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list
     lines = []
     for name, one in curves.items():
         head = f"{name}: " if name else ""
+        lines += _clean_already_below(head, parts[name], one.curve)
         of_classes = [(f"{head}{row.name}: ", row.curve) for row in one.classes]
         for who, curve in ((head, one.curve), *of_classes):
             if curve.contradiction:
@@ -511,6 +517,17 @@ def _cautions(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> list
             lines += [Caution(f"Note: {head}{note}") for note in notes]
     lines += [line for part in parts.values() for line in preflight_cautions(part)]
     return list(dict.fromkeys(lines))
+
+
+def _clean_already_below(head: str, record: Record, curve: Curve) -> list[Caution]:
+    """Thresholds that the clean accuracy does not reach, though nothing is perturbed."""
+    clean = next((f.clean for f in record.findings if f.clean is not None), None)
+    if clean is None or record.study.property.kind != "true" or record.study.inputs.only:
+        return []
+    share = clean.right / clean.inputs
+    below = [percent(one.threshold) for one in curve.readings if share < one.threshold]
+    words = f"Note: {head}clean accuracy is {percent(share)}, already below {', '.join(below)}."
+    return [Caution(words, before=True)] if below else []
 
 
 def _unfinished_classes(curves: Curves) -> list[str]:
@@ -601,8 +618,10 @@ def _sections(parts: Mapping[str, Record], curves: Mapping[str, Curves]) -> tupl
     table = Table("Robustness curve", headings, tuple(rows), 1, note)
     shaded = [bool(one.curve.between) for one in curves.values()]
     crossed = any(r.crossings for one in curves.values() for r in one.curve.readings)
-    marked = [_DOTS, *[_SHADE] * any(shaded), *[_LEVELS] * (not all(shaded))]
-    caption = " ".join([*marked, *[_CHECKS] * any(shaded), *[_CROSSING] * crossed])
+    rough = any(not row["firm"] for one in curves.values() for row in curve_rows("", one.curve))
+    dots = [_FIRM, _CHECKS] if rough else [_DOTS]
+    marked = [*dots, *[_SHADE] * any(shaded), *[_LEVELS] * (not all(shaded))]
+    caption = " ".join([*marked, *[_CROSSING] * crossed])
     groups, drawn = grouped(parts), list[Figure]()
     alone = len(groups) == 1
     for title, group in groups.items():

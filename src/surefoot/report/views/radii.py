@@ -12,7 +12,7 @@ from surefoot.core.assumptions import Arithmetic
 from surefoot.core.claims import Claim
 from surefoot.core.counts import closed_to
 from surefoot.core.results import Bracket, Quantile
-from surefoot.records.record import Counterexample, Record
+from surefoot.records.record import Counterexample, Record, results_of
 from surefoot.records.spec import BracketFileSpec
 from surefoot.region.critical_level import NOT_REACHED
 from surefoot.report import alt
@@ -31,6 +31,7 @@ from surefoot.report.figures import (
 )
 from surefoot.report.formatting import at_least, file_name, four_digits, percent, radius_range
 from surefoot.report.provenance import (
+    Shown,
     findings_sections,
     models_in,
     page_title,
@@ -108,7 +109,7 @@ def radii_chart(records: Mapping[str, Record]) -> alt.ChartType:
 
 def _steps(name: str, record: Record, ends: Sequence[str], *, left: bool) -> list[Row]:
     """How many are refuted within a radius, and how many not proved there; or the share `left`."""
-    rows, brackets = list[Row](), [b for _, b in tables.brackets_of(record)]
+    rows, brackets = list[Row](), results_of(record.inputs, Bracket)
     most = max((x for b in brackets for x in (b.low, b.high) if math.isfinite(x)), default=1.0)
     for end in ends:
         radii = (b.low if "proved" in end else b.high for b in brackets)
@@ -170,7 +171,7 @@ def describe(records: Mapping[str, Record], words: Callable[[str, Record], str])
 
 def _radii(name: str, record: Record) -> str:
     """The counterexamples, and the quantile with its interval."""
-    brackets = [bracket for _, bracket in tables.brackets_of(record)]
+    brackets = results_of(record.inputs, Bracket)
     refuted = sorted(b.high for b in brackets if math.isfinite(b.high))
     head = f"{name}: of" if name else "Of"
     line = f"{head} {len(brackets):,} inputs {len(refuted):,} have a counterexample"
@@ -187,7 +188,7 @@ def _radii(name: str, record: Record) -> str:
 
 def _accuracy(name: str, record: Record) -> str:
     """Robust accuracy at radius 0, at the middle of the axis and at its end."""
-    brackets = [bracket for _, bracket in tables.brackets_of(record)]
+    brackets = results_of(record.inputs, Bracket)
     ends = [x for b in brackets for x in (b.low, b.high) if math.isfinite(x)]
     if not ends or not brackets:
         return "No input has a bracket."
@@ -298,27 +299,31 @@ def stopped_note(name: str, record: Record) -> str:
     return f"Note: {name + ': ' if name else ''}stopped early by the time limit: {left_out}."
 
 
-def view(
-    record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
-) -> View:
+def view(shown: Shown) -> View:
     """The headline is the quantile of each network; then pairs of networks."""
+    record, parts, verdicts = shown.record, shown.members, shown.verdicts
     in_tables = tables.AtRadius | tables.Means if len(parts) > 1 else ()
-    shown = (c for c in record.claims if not isinstance(c, in_tables))
-    whole = [c for c in shown if c.about.of is not claims.About.CLASS]
+    said = (c for c in record.claims if not isinstance(c, in_tables))
+    whole = [c for c in said if c.about.of is not claims.About.CLASS]
     # so that an assumption is said once
     whole.sort(key=lambda c: c.about.of is claims.About.POPULATION)
-    return View(
+    first: tuple[Claim, ...] = tuple(c for c in whole if isinstance(c, claims.RadiusQuantile))
+    around = first[0].interval if first else None
+    if (
+        around is not None and around.low == 0 and not verdicts
+    ):  # the mean says more than a quantile of at least 0
+        of_these = (c for c in whole if isinstance(c, claims.MeanRadius))
+        first = (*(c for c in of_these if c.about.of is claims.About.THESE), *first)
+    return shown.view(
         title=page_title(parts, [f"any {norm_in(record)} perturbation"]),
-        headline=tuple(c for c in whole if isinstance(c, claims.RadiusQuantile)),
+        headline=first,
         about=_about(parts),
         warnings=_cautions(parts, verdicts),
         continuing=continuing_note(record),
-        claims=tuple(c for c in whole if not isinstance(c, claims.RadiusQuantile)),
-        verdicts=verdicts,
+        claims=tuple(c for c in whole if c not in first),
         facts=_facts(parts, verdicts),
         sections=radii_sections(record, parts),
         answer=tables.pair_table(record) if len(parts) > 1 else None,
-        command=command,
         provenance=tuple((name, tuple(_origin(part))) for name, part in parts.items()),
     )
 
@@ -391,7 +396,7 @@ def _facts(records: Mapping[str, Record], verdicts: tuple[Claim, ...]) -> tuple[
 
 
 def _facts_of(record: Record, verdicts: tuple[Claim, ...]) -> list[str]:
-    brackets = [b for _, b in tables.brackets_of(record)]
+    brackets = results_of(record.inputs, Bracket)
     lines = [_widths(record, brackets), *_footing(record, brackets), *tables.sampled_facts(record)]
     lines += rung_facts(record, verdicts)
     wrong = sum(b.reason == "misclassified" for b in brackets)

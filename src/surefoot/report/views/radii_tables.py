@@ -21,7 +21,7 @@ from surefoot.core.results import Bracket, Interval, PointsDrawn, Quantile, Unde
 from surefoot.errors import InvalidArgument
 from surefoot.population import mean_radii, robust_accuracy, runtimes
 from surefoot.population.radii import RobustAccuracy
-from surefoot.records.record import Comparison, InputRow, Radii, Record
+from surefoot.records.record import Comparison, InputRow, Radii, Record, results_of
 from surefoot.region.critical_level import ended_by_limit
 from surefoot.report.clauses import (
     assumption_words,
@@ -173,7 +173,7 @@ def bracket_table(record: Record, name: str = "") -> Table:
 
 def points_table(record: Record, name: str = "") -> Table | None:
     """How often random points fail within the proved radius, and beyond the refuted one."""
-    brackets = [b for _, b in brackets_of(record)]
+    brackets = results_of(record.inputs, Bracket)
     uniform = [(b, s) for b in brackets for s in b.sampled if not s.near_ties]
     inside = [s for b, s in uniform if s.radius <= b.low]
     near = [s for b in brackets for s in b.sampled if s.near_ties]
@@ -260,7 +260,7 @@ def _at_radii(record: Record, parts: Mapping[str, Record]) -> list[_AtRadius]:
         if kind is not RobustAtRadius:
             continue
         part = parts[names[0]] if len(parts) > 1 else next(iter(parts.values()))
-        counts = robust_accuracy([b for _, b in brackets_of(part)], radius)
+        counts = robust_accuracy(results_of(part.inputs, Bracket), radius)
         of_both = (claims.get((kind, names, radius)) for kind in (RobustPopulation, Severity))
         rows.append(_AtRadius(names, counts, *of_both))
     return rows
@@ -320,7 +320,7 @@ def means_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     rows = []
     for name, part in parts.items():
         names = (name,) if len(parts) > 1 else ()
-        means = mean_radii([b for _, b in brackets_of(part)])
+        means = mean_radii(results_of(part.inputs, Bracket))
         whole = claims.get((MeanRadiusPopulation, names))
         distance = "none" if means.distance is None else four_digits(means.distance)
         counts = (f"{means.inputs:,}", f"{means.clean:,}", four_digits(means.certified), distance)
@@ -350,7 +350,7 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
     published = any(radii_in(part).published for part in parts.values())
     rows = []
     for name, part in parts.items():
-        brackets = [b for _, b in brackets_of(part)]
+        brackets = results_of(part.inputs, Bracket)
         spent = runtimes(brackets)
         if spent is None:
             continue

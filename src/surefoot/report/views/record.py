@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from surefoot.core.claims import Claim
 from surefoot.records import record as records
 from surefoot.report import alt
+from surefoot.report.provenance import Shown
 from surefoot.report.view import View
 from surefoot.report.views import (
     attack,
@@ -32,28 +33,28 @@ def view_of_record(  # noqa: PLR0911  one for each kind
 
     Curves, radii and tallies are shown alike alone and side by side; the others are not.
     """
-    details, members = record.details, parts or {"": record}
-    match next(iter(members.values())).details:
+    shown = Shown(record, parts, verdicts, command, store)
+    match next(iter(shown.members.values())).details:
         case records.Curves():
-            return curve.view(record, members, verdicts, command)
+            return curve.view(shown)
         case records.Radii():
-            return radii.view(record, members, verdicts, command)
+            return radii.view(shown)
         case records.Tally():
-            return tally.view(record, members, verdicts, command)
-    match details:
-        case records.Samples():
-            return sampling.view(record, details, store, verdicts, command)
-        case records.AttackSummary():
-            return attack.view(record, details, verdicts, command)
-        case records.RareFailures():
-            return splitting.view(record, details, store, verdicts, command)
-        case records.Certificates():
-            return smoothing.view(record, details, verdicts, command)
-        case records.Comparison(along="cell"):
-            return suite.view(record, details, parts, verdicts, command)
-        case records.Comparison():
-            return comparison.view(record, details, parts, verdicts, command)
-    raise TypeError(f"there is no view of {type(details).__name__} of such parts")
+            return tally.view(shown)
+    match record.details:
+        case records.Samples() as details:
+            return sampling.view(shown, details)
+        case records.AttackSummary() as details:
+            return attack.view(shown, details)
+        case records.RareFailures() as details:
+            return splitting.view(shown, details)
+        case records.Certificates() as details:
+            return smoothing.view(shown, details)
+        case records.Comparison(along="cell") as details:
+            return suite.view(shown, details)
+        case records.Comparison() as details:
+            return comparison.view(shown, details)
+    raise TypeError(f"there is no view of {type(record.details).__name__} of such parts")
 
 
 def chart_of_record(record: records.Record, parts: Mapping[str, records.Record]) -> alt.ChartType:

@@ -151,16 +151,14 @@ def _tail_facts(record: Record, whole: ExtrapolatedMean) -> list[str]:
     return lines
 
 
-def view(
-    record: Record, samples: Samples, store: str, verdicts: tuple[Claim, ...], command: str
-) -> View:
+def view(shown: provenance.Shown, samples: Samples) -> View:
     """The headline is about these inputs; the population comes next."""
+    record, store, verdicts = shown.record, shown.store, shown.verdicts
     plain = [c for c in record.claims if c.about.of is not About.CLASS and c.verdict is None]
     overall, single = by_scope(verdicts)
-    return provenance.run_view(
-        record,
-        overall,
-        command or ("" if record.source is None else record.source.command),
+    return shown.view_of_run(
+        verdicts=overall,
+        command=shown.command or ("" if record.source is None else record.source.command),
         headline=tuple(plain[:1]),
         warnings=(
             *provenance.preflight_cautions(record),
@@ -295,6 +293,7 @@ def _sections(record: Record, samples: Samples, single: list[Claim], store: str)
         draw = partial(sampling_figures.tail_chart, record)
         figures.append(Figure(draw, caption, "tails", sampling_figures.describe_tails(record)))
     title = "How many inputs failed" if few else f"How often each input {failing_words(record)}"
+    title = title if record.study.method.number("kappa") is None else "How inputs were decided"
     sections = [Section("distribution", title, figures=tuple(figures))]
     sections += sampling_figures.score_sections(record)
     if samples.attack is not None:

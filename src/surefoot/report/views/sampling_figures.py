@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core import results
-from surefoot.core.claims import About
+from surefoot.core.claims import About, CountKappa
 from surefoot.records.input_table import tried_rows
-from surefoot.records.record import InputRow, Record, Samples
+from surefoot.records.record import InputRow, Record, Samples, results_of
 from surefoot.report import alt, formatting
 from surefoot.report.clauses import class_word, in_kept
 from surefoot.report.figures import (
@@ -58,7 +58,8 @@ def inputs_chart(record: Record) -> alt.ChartType:
     """A histogram of failure probabilities, or how many inputs of each kind."""
     population = record.study.population
     if population is not None and population.kind == "robust-share":
-        return bar_chart(count_decisions(record), [STEADY, WEAK, QUIET], len(record.inputs))
+        shades = [STEADY, WEAK, QUIET, INK]
+        return bar_chart(count_decisions(record), shades, len(record.inputs))
     if few_trials_words(record):
         counts = count_inputs(record)
         return bar_chart(counts, [STEADY, WEAK], sum(counts.values()))
@@ -66,13 +67,14 @@ def inputs_chart(record: Record) -> alt.ChartType:
 
 
 def count_decisions(record: Record) -> dict[str, int]:
-    """How many inputs are below the limit, above it, or undecided."""
-    decided = [
-        row.result.holds for row in record.inputs if isinstance(row.result, results.Decision)
-    ]
+    """How many inputs are below the limit, above it, or undecided; apart those wrong when clean."""
+    decided = [one.holds for one in results_of(record.inputs, results.Decision)]
     below, every = decided.count(True), len(decided)
     undecided = len(record.inputs) - every
-    return {"below the limit": below, "above": every - below, "undecided": undecided}
+    # these are no part of what is decided, as in the claim
+    wrong = next((c.clean for c in record.claims if isinstance(c, CountKappa)), 0)
+    counts = {"below the limit": below, "above": every - below - wrong, "undecided": undecided}
+    return counts | ({"wrong when clean": wrong} if wrong else {})
 
 
 def failure_shares(record: Record) -> NDArray[np.float64]:
@@ -136,7 +138,7 @@ def extrapolations(record: Record) -> list[tuple[int, results.Extrapolation]]:
 
     Of many some are left out, evenly by rank: of those that contradict their count apart.
     """
-    fitted = [row.result for row in record.inputs if isinstance(row.result, results.Extrapolation)]
+    fitted = results_of(record.inputs, results.Extrapolation)
     fitted.sort(key=lambda r: (-r.failure, -r.counted.value))
     kinds: dict[bool, list[tuple[int, results.Extrapolation]]] = {False: [], True: []}
     for i, result in enumerate(fitted):
@@ -218,7 +220,7 @@ def _decided_classes(record: Record) -> list[tuple[float, str, results.Interval]
 
 def describe_tails(record: Record) -> str:
     """Between which values the extrapolations lie."""
-    fitted = [r.result for r in record.inputs if isinstance(r.result, results.Extrapolation)]
+    fitted = results_of(record.inputs, results.Extrapolation)
     if not fitted:
         return "No input has an extrapolation."
     values = [result.failure for result in fitted]
@@ -247,7 +249,7 @@ def score_sections(record: Record) -> list[Section]:
     rows = [row for row in tried_rows(record.inputs) if fits_of(row)]
     if not rows:
         return []
-    tails = [row.result for row in rows if isinstance(row.result, results.Extrapolation)]
+    tails = results_of(rows, results.Extrapolation)
     weakest = min((tail.z for tail in tails), default=None)
     shown = {row.id: row for row in rows if all(fit.scores for fit in fits_of(row))}
     roles = {name: _role(row, weakest) for name, row in shown.items()}

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from statistics import median
 
 from surefoot.core.claims import About
-from surefoot.core.results import (
-    Bracket,
-    Certificate,
-    Decision,
-    Estimate,
-    InputResult,
-    Interval,
-)
+from surefoot.core.results import Bracket, Certificate, Decision, Estimate, InputResult, Interval
 from surefoot.records.input_table import tried_rows
 from surefoot.records.record import ClassRow, Example, Record, Samples, named_code
 from surefoot.report import formatting, tables
@@ -36,10 +30,10 @@ def counted_of(result: InputResult) -> Estimate | None:
     return result if isinstance(result, Estimate) else result.counted
 
 
-def is_from_few(estimate: Estimate) -> bool:
+def is_from_few(estimate: Estimate, fewer_than: float = _FEW) -> bool:
     """Whether so few trials were counted that they say next to nothing of how often it fails."""
     whole_count = estimate.unbiased_from in (None, estimate.trials)
-    return estimate.trials < _FEW and estimate.guarantee.error > 0 and whole_count
+    return estimate.trials < fewer_than and estimate.guarantee.error > 0 and whole_count
 
 
 def count_words(estimate: Estimate) -> str:
@@ -148,10 +142,10 @@ def failing_words(record: Record) -> str:
     return fails(record.claims[0])[0]
 
 
-def fails_under(record: Record, result: InputResult) -> str:
+def fails_under(record: Record, result: InputResult, fewer_than: float = _FEW) -> str:
     """Under how many perturbations an input fails: as decided, or between its bounds.
 
-    Of few trials, in how many it failed: their interval says next to nothing.
+    Where inputs had few trials, in how many it failed: their intervals say next to nothing.
     """
     kappa = record.study.method.number("kappa")
     if isinstance(result, Decision) and kappa is not None:
@@ -159,7 +153,7 @@ def fails_under(record: Record, result: InputResult) -> str:
     estimate = counted_of(result)
     if estimate is None:
         return "undecided"
-    if is_from_few(estimate):
+    if is_from_few(estimate, fewer_than):
         return count_words(estimate)
     around = Interval(1 - estimate.interval.high, 1 - estimate.interval.low)
     return f"{formatting.percent_range(around)} of the perturbations"
@@ -203,7 +197,9 @@ def single_input_note(record: Record) -> str:
 def weakest_section(record: Record, samples: Samples, store: str) -> Section:
     """On the page as cards, on the terminal as a table."""
     results = {row.id: row.result for row in tried_rows(record.inputs)}
-    said = [fails_under(record, results[e.id]) for e in samples.examples]
+    # where the figure counts, because most inputs had few trials, all are counted
+    fewer_than = math.inf if few_trials_words(record) else _FEW
+    said = [fails_under(record, results[e.id], fewer_than) for e in samples.examples]
     pairs = zip(samples.examples, said, strict=True)
     cards = tuple(_card(record, e, words, store) for e, words in pairs)
     wrong = clean_faults_note(record)

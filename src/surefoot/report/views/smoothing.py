@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from surefoot.core.claims import About, CertifiedAccuracy, Claim
+from surefoot.core.claims import About, CertifiedAccuracy
 from surefoot.core.results import UNIT, Certificate
 from surefoot.records.record import Certificates, Record
 from surefoot.report import alt, provenance
@@ -123,8 +124,9 @@ def _facts(record: Record, details: Certificates) -> list[str]:
     return lines
 
 
-def view(record: Record, details: Certificates, verdicts: tuple[Claim, ...], command: str) -> View:
+def view(shown: provenance.Shown, details: Certificates) -> View:
     """Certified accuracy at each radius, its figure, and the inputs."""
+    record = shown.record
     table = certified_table(record, details)
     words = "; ".join(f"{row[1]} at radius {row[0]}" for row in table.rows)
     figure = Figure(
@@ -132,12 +134,9 @@ def view(record: Record, details: Certificates, verdicts: tuple[Claim, ...], com
     )
     means = _MEANS.format(nearby="such shift" if details.noise.shifts else "point of the grid")
     first = Section("certified", table.title, (_BASE, means), (figure,), table)
-    return provenance.run_view(
-        record,
-        verdicts,
-        command,
+    return shown.view_of_run(
         facts=(*_facts(record, details), *provenance.group_facts(record)),
         assumptions=(_BASE,),
         sections=[first, *table_sections({"inputs": input_table(record)})],
-        answer=table,
+        answer=replace(table, note=f"{_BASE} {table.note}"),
     )

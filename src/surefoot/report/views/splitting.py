@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from surefoot.core.claims import Claim
 from surefoot.core.results import RareFailure, Undecided
 from surefoot.records.record import RareFailures, Record
 from surefoot.report import alt, provenance
 from surefoot.report.figures import INK, STEADY, WEAK, WIDTH, Row, marks
 from surefoot.report.formatting import (
     at_least,
-    extrapolated_probability,
     percent,
     rare_range,
     rare_share,
@@ -98,7 +96,8 @@ def input_table(record: Record) -> Table:
             rows.append((row.id, "undecided", words, "", "", f"{row.result.trials:,}"))
     headings = ("input", "fails under", "interval", "counted", "RoMA", "trials")
     note = (
-        "Each interval holds by itself, if every kind of failure was reached. RoMA: a normal "
+        "Each interval holds by itself, if every kind of failure was reached; that of the mean "
+        "holds for all inputs together, and may end above each of them. RoMA: a normal "
         "distribution fitted to the same severities, an extrapolation without guarantee."
         + _what_fails(record)
     )
@@ -122,7 +121,7 @@ def _roma(one: RareFailure) -> str:
     if one.fit is None:
         return "no fit"
     value = 10.0**one.fit.log10_failure if one.fit.log10_failure > -300 else 0.0
-    words = extrapolated_probability(value)
+    words = "less than 1 in 10³⁰⁰" if not value else rare_share(value)
     if not one.fit.accepted:
         return f"{words} (normality rejected)"
     if value in one.interval:
@@ -173,24 +172,16 @@ def _cards(record: Record, details: RareFailures, store: str) -> tuple[Card, ...
     return tuple(cards)
 
 
-def view(
-    record: Record,
-    details: RareFailures,
-    store: str,
-    verdicts: tuple[Claim, ...],
-    command: str,
-) -> View:
+def view(shown: provenance.Shown, details: RareFailures) -> View:
     """How rare failures are, by which runs, and what they look like."""
+    record, store = shown.record, shown.store
     table = input_table(record)
     said = "; ".join(f"{row[0]}: {row[1]}" for row in table.rows[:3])
     figure = Figure(partial(levels_chart, record), _CAPTION, "figure", f"Fails under: {said}.")
     first = Section("levels", "How rare failures are", (_MEANS,), (figure,), table)
     examples = Section("examples", "Failures that were found", cards=_cards(record, details, store))
     sections = [first, *([examples] if details.examples else ())]
-    return provenance.run_view(
-        record,
-        verdicts,
-        command,
+    return shown.view_of_run(
         facts=(f"{record.trials:,} trials.",),
         assumptions=(_MEANS,),
         sections=[*sections, *table_sections({"runs": run_table(record)})],

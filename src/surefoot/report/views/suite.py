@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from surefoot.core.claims import Claim, CorruptionError, SuiteMean
+from surefoot.core.claims import CorruptionError, SuiteMean
 from surefoot.core.results import Estimate, exceeds
 from surefoot.records.record import BASELINE, Comparison, Record, row_and_column
 from surefoot.report import alt
@@ -16,6 +16,7 @@ from surefoot.report.clauses import capitalised, confidence_clause, curve_quanti
 from surefoot.report.figures import GRID, INK, QUIET, SERIES, TEXT, Row, legend_above, marks
 from surefoot.report.formatting import file_name, percent, with_full_stop
 from surefoot.report.provenance import (
+    Shown,
     page_title,
     provenance,
     rung_cautions,
@@ -38,6 +39,8 @@ _CELL, _ROW = 66, 27
 """Pixels of a cell of the heat map: wide enough for 100.0 on a phone."""
 _SHADES = ("#b5451b", "#e39a72", "#f3dfd2", "#c5d9e3", "#4d8aa8", "#1d5b7a")
 """From 0 % to 100 %: weak is warm, as everywhere; the ends differ on grey paper by their text."""
+_SHADED_AT = (0, 30, 55, 75, 90, 100)
+"""Per cent of each shade: closer where most cells are, so that 94 % and 100 % differ."""
 _ON_DARK, _ON_LIGHT = "#fdfdfd", "#1f2934"
 """Letters on a shade, which stays as it is where a page is dark: not the page's own colours."""
 
@@ -142,11 +145,11 @@ def _heat(grid: Grid) -> alt.LayerChart:
     title = alt.Axis(title=_axis_title(grid), orient="top", labelAngle=0, domain=False)
     x = alt.X("column:N", sort=list(grid.columns), axis=title)
     y = alt.Y("row:N", sort=list(grid.rows), title=None, axis=alt.Axis(domain=False))
-    shade = alt.Scale(domain=[0, 20, 40, 60, 80, 100], range=list(_SHADES), interpolate="rgb")
+    shade = alt.Scale(domain=list(_SHADED_AT), range=list(_SHADES), interpolate="rgb")
     cells = base.mark_rect(stroke=GRID, strokeWidth=1).encode(
         x=x, y=y, color=alt.Color("value:Q", scale=shade, legend=None)
     )
-    dark = "datum.value > 70 || datum.value < 12"
+    dark = "datum.value > 86 || datum.value < 14"
     text = base.mark_text(fontSize=TEXT).encode(
         x=x,
         y=y,
@@ -254,14 +257,9 @@ def _numbers(cell: Cell, level: str) -> CellNumbers:
     return CellNumbers(value, Decimal(low).scaleb(-1), Decimal(high).scaleb(-1), level)
 
 
-def view(
-    record: Record,
-    suite: Comparison,
-    parts: Mapping[str, Record],
-    verdicts: tuple[Claim, ...],
-    command: str,
-) -> View:
+def view(shown: Shown, suite: Comparison) -> View:
     """The mean over the cells, the heat map, the curves, the table."""
+    record, parts, verdicts = shown.record, shown.parts, shown.verdicts
     grid = grid_of(record, suite)
     quantity, clean = str(curve_quantity(record.study.property.kind)), _clean_accuracy(parts)
     words, every = record.study.words, (record, *parts.values())
@@ -271,7 +269,7 @@ def view(
     latest = max(parts.values(), key=lambda part: part.rung)
     section = _section(record, grid, quantity, clean)
     shared = [row for row in provenance(first) if row[0] in _OF_ALL_CELLS]
-    return View(
+    return shown.view(
         title=page_title({"": named}, [f"the suite {suite.suite}"]),
         headline=tuple(c for c in record.claims if isinstance(c, SuiteMean | CorruptionError)),
         about=(
@@ -280,7 +278,6 @@ def view(
         ),
         warnings=(*(shared_cautions(parts) if parts else ()), *rung_cautions(latest, verdicts)),
         claims=(),
-        verdicts=verdicts,
         facts=(
             f"{len(suite.members):,} cells, {record.trials:,} trials; every cell has random "
             "numbers of its own.",
@@ -288,7 +285,6 @@ def view(
         ),
         sections=(section,),
         answer=suite_table(record, grid, clean, alone=False),
-        command=command,
         # what the cells have in common: not the study, the perturbation and the trials of one
         provenance=(("", (("Study", record.digest), *shared)),),
     )

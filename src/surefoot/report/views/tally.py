@@ -12,7 +12,7 @@ from surefoot.records.spec import OutcomeFileSpec
 from surefoot.report import alt, formatting
 from surefoot.report.clauses import by_scope, capitalised, confidence_clause
 from surefoot.report.figures import interval_chart, interval_row
-from surefoot.report.provenance import preflight_cautions
+from surefoot.report.provenance import Shown, preflight_cautions
 from surefoot.report.tables import OF_POPULATION, Table, claim_cells, pair_table, verdict_table
 from surefoot.report.view import Figure, Section, View, table_sections
 
@@ -128,18 +128,17 @@ def _failed(row: InputRow) -> int:
 _CAPTION = "Dot: over these cases. Line: interval for all such cases."
 
 
-def view(
-    record: Record, parts: Mapping[str, Record], verdicts: tuple[Claim, ...], command: str
-) -> View:
+def view(shown: Shown) -> View:
     """One file: how often such cases fail. Several: their differences."""
+    record, parts = shown.record, shown.members
     several = isinstance(next(iter(parts.values())).details, Tally) and len(parts) > 1
     claims = [c for c in record.claims if c.about.of is not About.CLASS]
-    overall, single = by_scope(verdicts)
+    overall, single = by_scope(shown.verdicts)
     sections = _sections(record, parts, single)
     cautions = [*preflight_cautions(record)] if several else []
     for name, part in parts.items():
         cautions += preflight_cautions(part, name)
-    return View(
+    return shown.view(
         title=_title(parts),
         headline=tuple(claims[:1]),
         about=_about(parts),
@@ -149,7 +148,6 @@ def view(
         facts=tuple(_facts(record, parts)),
         sections=sections,
         answer=sections[0].table,
-        command=command,
         provenance=tuple((name, _origin(part)) for name, part in parts.items()),
     )
 
