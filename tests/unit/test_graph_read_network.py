@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import surefoot as sf
 from surefoot.core.assumptions import Arithmetic
-from surefoot.errors import InvalidArgument
 from surefoot.graph.linear_map import Dense
 from surefoot.graph.network import (
     check_float32,
@@ -19,6 +19,7 @@ from surefoot.graph.network import (
     linear_layer,
     with_normalisation,
 )
+from surefoot.graph.read_network import with_one_output
 from surefoot.verify import Network, bracket_radius, check_reader, read_network
 from tests.onnx_models import onnx_model
 from tests.refusals import refused
@@ -542,18 +543,58 @@ def test_weights_that_a_run_rounds_are_no_part_of_a_proof_in_float32() -> None:
     refused("does not hold", check_float32, network, -1e37, 1e37)
 
 
-def test_a_file_with_labels_beside_scores_is_told_how_to_keep_the_scores_alone() -> None:
-    import onnx
-
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["scores"]),
-        helper.make_node("ArgMax", ["scores"], ["label"], axis=1, keepdims=0),
+def test_branches_that_are_joined_agree_with_onnxruntime() -> None:
+    body = [
+        node("Conv", "x k1", "one", pads=[1, 1, 1, 1]),
+        node("Relu", "one", "bent"),
+        node("Conv", "x k2", "two", pads=[1, 1, 1, 1]),
+        node("Concat", "bent two x", "all", axis=-3),
+        node("Relu", "all", "whole"),
     ]
-    own = onnx.load_from_string(model(nodes, {"w": np.eye(2, dtype=np.float32)}, ["n", 2], "label"))
-    own.graph.output[0].type.tensor_type.elem_type = TensorProto.INT64
-    for place, kind in ((1, TensorProto.FLOAT), (0, TensorProto.FLOAT)):
-        scores = helper.make_tensor_value_info("scores", kind, ["n", 2])
-        del own.graph.output[1:]
-        own.graph.output.insert(place, scores)
-        with pytest.raises(InvalidArgument, match=r"extract_model\(.*\['x'\], \['scores'\]\)"):
-            read_network(own.SerializeToString())
+    kernels = {"k1": single(3, 2, 3, 3, seed=1), "k2": single(1, 2, 3, 3, seed=2)}
+    agrees(image(body, kernels, "whole", 6 * 36))
+
+
+def estimator(weights: np.ndarray, *ending: Any) -> bytes:
+    """A regression as scikit-learn's converter writes it: a label beside two probabilities."""
+    nodes = [
+        node("Cast", "x", "same", to=TensorProto.FLOAT),
+        node("MatMul", "same w", "score"),
+        node("Sigmoid", "score", "second"),
+        node("Sub", "unity second", "first"),
+        node("Concat", "first second", "probabilities", axis=1),
+        node("ArgMax", "probabilities", "place", axis=1, keepdims=0),
+        *ending,
+    ]
+    last = ending[-1].output[0] if ending else "probabilities"
+    outputs = [("place", ["n"], TensorProto.INT64), (last, None)]
+    constants = {"w": weights, "unity": np.ones((1, 1), np.float32)}
+    made = onnx_model(nodes, [("x", ["n", len(weights)])], outputs, constants)
+    made.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    return bytes(made.SerializeToString())
+
+
+def test_the_radius_of_a_file_that_gives_labels_beside_probabilities_is_the_known_one(
+    tmp_path: Path,
+) -> None:
+    weights = single(5, 1, seed=4)
+    path = tmp_path / "estimator.onnx"
+    path.write_bytes(estimator(weights))
+    x = np.random.default_rng(5).normal(0, 1, (4, 5)).astype(np.float32)
+    labels = (x @ weights)[:, 0] > 0
+    result = sf.critical(path, (x, labels.astype(int)), bounds=(-9, 9), tolerance=1e-4)
+    known = np.abs(x @ weights)[:, 0] / np.abs(weights).sum()
+    for row, truth in zip(result.inputs, known, strict=True):
+        assert row.result.low <= truth * (1 + 1e-6)
+        assert truth <= row.result.high * (1 + 1e-6)
+
+
+def test_of_maps_of_probabilities_their_table_is_read() -> None:
+    maps = helper.make_node(
+        "ZipMap", ["probabilities"], ["maps"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]
+    )
+    agrees(with_one_output(estimator(single(5, 1), maps), "maps"))
+
+
+def test_a_file_of_several_outputs_is_read_for_one_of_them() -> None:
+    refused("one input and one output", read_network, estimator(single(5, 1)))

@@ -79,12 +79,13 @@ def read_graph(model: ModelProto) -> Graph:
         )
     opset = max((o.version for o in model.opset_import if o.domain in STANDARD), default=1)
     shapes = tensor_shapes(onnx, model)
+    feed = feeds[0].name, feeds[0].type.tensor_type.elem_type
     same: dict[str, str] = {}  # a copy, and what it is a copy of
     nodes: list[Node] = []
     folded = 0
     for proto in graph.node:
         node = _node(onnx, proto, same)
-        if _copies(node, constants):
+        if _copies(node, constants, feed):
             same[node.outputs[0]] = node.inputs[0]
         elif _folds(node, constants):
             fed = tuple(constants.get(name) for name in node.inputs)
@@ -123,8 +124,13 @@ def _attribute(onnx: ModuleType, attribute: AttributeProto) -> object:
     return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
-def _copies(node: Node, constants: Mapping[str, Values]) -> bool:
-    """Whether its output is its input; refused where a Dropout is in training."""
+def _copies(node: Node, constants: Mapping[str, Values], feed: tuple[str, int]) -> bool:
+    """Whether its output is its input; refused where a Dropout is in training.
+
+    Estimators are exported with a Cast of the input `feed` to the type that it has.
+    """
+    if node.op == "Cast":
+        return (node.inputs[0], node.attributes["to"]) == feed
     if not node.standard or node.op not in ("Identity", "Dropout"):
         return False
     training = constants.get(node.inputs[2]) if len(node.inputs) > 2 else None

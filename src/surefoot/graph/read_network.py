@@ -423,7 +423,7 @@ _MOST_WEIGHTS = 120_000_000
 """Weights of a dense layer, 1 GB in float64: proofs are for small networks."""
 _OPERATORS = sorted(
     {*_SHAPES, *_WITH_WEIGHTS, "Relu", "LeakyRelu", "Constant", "Softmax", "LogSoftmax"}
-    | {"MaxPool", "Clip", *CURVES}
+    | {"MaxPool", "Clip", "Concat", *CURVES}
     | {"Dropout", "Identity"}  # gone when the graph is read
 )
 
@@ -471,11 +471,9 @@ def proof_graph(source: Source, shape: tuple[int, ...] | None) -> ProofGraph:
     feeds = [i for i in model.graph.input if i.name not in inits]
     if len(feeds) != 1 or len(model.graph.output) != 1:
         names = [v.name for v in (*feeds, *model.graph.output)]
-        cut = f"'model.onnx', 'scores.onnx', {names[: len(feeds)]}, {[_scores_of(model)]}"
-        keep = f"keep the scores alone, with onnx.utils.extract_model({cut})"
         raise InvalidArgument(
-            f"proofs need a model of one input and one output, got {', '.join(names)}: "
-            + (keep if len(feeds) == 1 else "export it with one input, the scores as only output")
+            f"proofs need a model of one input and one output, got {', '.join(names)}: export it "
+            "with one input, the scores as only output"
         )
     element = feeds[0].type.tensor_type.elem_type
     dtype = np.dtype(require_onnx().helper.tensor_dtype_to_np_dtype(element))
@@ -496,14 +494,22 @@ def proof_graph(source: Source, shape: tuple[int, ...] | None) -> ProofGraph:
     )  # fmt: skip
 
 
-def _scores_of(model: ModelProto) -> str:
-    """The output with the scores, as well as names and types say it; not the maps of a ZipMap."""
-    nodes = (node for node in model.graph.node if node.op_type == "ZipMap")
-    maps: dict[str, str] = {node.output[0]: node.input[0] for node in nodes}
-    whole = (require_onnx().TensorProto.INT64, require_onnx().TensorProto.INT32)
-    outputs = [v.name for v in model.graph.output if v.type.tensor_type.elem_type not in whole]
-    last: str = (outputs or [v.name for v in model.graph.output])[-1]
-    return maps.get(last, last)
+def with_one_output(source: bytes, output: str) -> bytes:
+    """The model with one of its outputs alone; of maps from classes to scores, their table."""
+    model = load_proto(source)
+    if len(model.graph.output) == 1:
+        return source
+    maps = {n.output[0]: n.input[0] for n in model.graph.node if n.op_type == "ZipMap"}
+    scores, kept = maps.get(output, output), []
+    used = {scores}
+    for node in reversed(model.graph.node):
+        if used & set(node.output):
+            used |= set(node.input)
+            kept.append(node)
+    del model.graph.node[:], model.graph.output[:]
+    model.graph.node.extend(kept[::-1])
+    model.graph.output.append(require_onnx().helper.make_empty_tensor_value_info(scores))
+    return bytes(model.SerializeToString())
 
 
 def _rounds_constants(model: ModelProto, wide: Graph) -> bool:
@@ -623,6 +629,8 @@ def _read_known_node(state: _ReaderState, node: Node, needed: set[str]) -> None:
         _maximum(state, _pooled(state, node, values[inputs[0]]), out, needed)
     elif node.op == "Clip" and known == inputs[:1]:
         _clip(state, node, values[inputs[0]], needed)
+    elif node.op == "Concat" and known == inputs:
+        values[out] = _joined([values[name] for name in inputs], int(node.attributes["axis"]))
     elif node.op in ("Add", "Sub") and len(known) == 2:
         second = values[inputs[1]]
         sign = np.asarray(-1.0 if node.op == "Sub" else 1.0)
@@ -731,6 +739,19 @@ def _stacked(parts: Sequence[AffineValue]) -> AffineValue:
         np.concatenate([part.constant.reshape(-1) for part in parts]),
         replace(parts[0].sums, weights=sizes, peak=peak, **own),
     )
+
+
+def _joined(parts: Sequence[AffineValue], axis: int) -> AffineValue:
+    """Several values one behind the other along an axis."""
+    places, start = [], 0
+    for part in parts:
+        size = part.constant.size
+        places.append(np.arange(start, start + size).reshape(part.shape))
+        start += size
+    place = np.concatenate(places, axis=axis)
+    if len(place) != 1:
+        raise InvalidArgument("Concat of several inputs is not read: join their features instead")
+    return _stacked(parts).rearranged(_taking(place))
 
 
 def _check_size(n: int, m: int, what: str) -> None:

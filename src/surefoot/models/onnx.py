@@ -63,6 +63,7 @@ class OnnxGraph:
     path: Path
     digest: str
     normalise: Normalise
+    output: str
 
     @cached_property
     def content(self) -> bytes:
@@ -82,7 +83,7 @@ class OnnxGraph:
 
     def __reduce__(self) -> tuple[Item, ...]:
         """Without the content, which another process reads for itself."""
-        return OnnxGraph, (self.path, self.digest, self.normalise)
+        return OnnxGraph, (self.path, self.digest, self.normalise, self.output)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +188,7 @@ class OnnxModel(answers.OfRows):
             raise InvalidArgument(
                 "the ONNX file of this model is not known: load the model from its file"
             )
-        return OnnxGraph(self.path, self.signature.digest, self.normalise)
+        return OnnxGraph(self.path, self.signature.digest, self.normalise, self.output_name)
 
     @cached_property
     def file(self) -> _GraphFile:

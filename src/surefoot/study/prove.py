@@ -217,15 +217,16 @@ def _refuse_reduced(study: StudyParts) -> None:
 def read_checked_network(study: StudyParts) -> tuple[Network, float]:
     """The file as layers, with the normalisation before it; how far it is from onnxruntime."""
     from surefoot.graph.network import with_normalisation
-    from surefoot.graph.read_network import read_network
+    from surefoot.graph.read_network import read_network, with_one_output
     from surefoot.graph.reader_check import check_reader
     from surefoot.verify.bracket import one_blas_thread
 
     graph, bounds = graph_of(study), study.facts.bounds
     shape = study.model.signature.shape
     with one_blas_thread():
-        network = read_network(graph.content, shape)
-        difference = check_reader(network, graph.content, low=bounds.low, high=bounds.high)
+        content = with_one_output(graph.content, graph.output)
+        network = read_network(content, shape)
+        difference = check_reader(network, content, low=bounds.low, high=bounds.high)
     if graph.plain:
         return network, difference
     none, one = (np.full((1, *shape), value) for value in (0.0, 1.0))

@@ -127,6 +127,10 @@ class Graph(Protocol):
         """The bytes of that file, weights inside, as the model was loaded from it."""
 
     @property
+    def output(self) -> str:
+        """The output of the file that holds the scores."""
+
+    @property
     def plain(self) -> bool:
         """Whether the graph is given the inputs as they are."""
 
