@@ -270,8 +270,8 @@ class QuantileWithin:
 
 Groups = Sequence[Group[Bracket]]
 _SHARE_ROUNDING = 1e-9
-_LEAST = limit(lambda x: 0 < x < math.inf, "be a finite number above 0", "try 8/255", "{:g}")
 """Of a share of the groups: sums of fractions that differ by less count as equal."""
+_LEAST = limit(lambda x: 0 < x < math.inf, "be a finite number above 0", "try 8/255", "{:g}")
 
 
 @dataclass(frozen=True)
