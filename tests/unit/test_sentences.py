@@ -408,11 +408,12 @@ def test_a_weak_input_has_an_interval_and_its_confidence_not_a_bare_number():
 
 
 def test_progress_says_how_much_time_is_left(monkeypatch):
-    clock = iter([10.0, 12.0, 20.0])
+    clock = iter([10.0, 19.0, 21.0, 30.0])
     monkeypatch.setattr("surefoot.commands.caller.time.monotonic", lambda: next(clock))
     left = TimeLeft()
     assert left.update(Progress(0, 100, 0, 5)) is None
-    assert left.update(Progress(20, 100, 1, 5, most=300)) == SecondsLeft(8.0, 28.0)
+    assert left.update(Progress(2, 100, 0, 5)) is None  # the first batch, with all that it waits for
+    assert left.update(Progress(22, 100, 1, 5, most=302)) == SecondsLeft(7.8, 28.0)
     assert left.update(Progress(5, 100, 0, 5)) is None  # the next of several studies
     left = SecondsLeft(8.0)
     words = progress_words(Progress(20, 100, 1, 5), "inputs", left)

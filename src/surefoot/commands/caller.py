@@ -107,14 +107,16 @@ class SecondsLeft:
 
 @dataclass
 class TimeLeft:
-    """The seconds left, from the rate since the present part of the run began.
+    """The seconds left, from the rate since the first batch of the present part of the run.
 
-    Of several runs the ones to come are expected to take as long as those so far, in the mean.
+    That batch tells nothing of the others: imports, sessions and kernels are made for it. Of
+    several runs the ones to come are expected to take as long as those so far, in the mean.
     """
 
     started: float | None = None
     begun: float = 0.0
     first: Progress | None = None
+    warm: bool = False
     last: Progress | None = field(default=None, repr=False)
 
     def update(self, now: Progress) -> SecondsLeft | None:
@@ -127,8 +129,10 @@ class TimeLeft:
             or now.doing != self.first.doing
             or now.trials < self.last.trials  # the next of several studies
         ):
-            self.begun, self.first = clock, now
+            self.begun, self.first, self.warm = clock, now, False
         self.last = now
+        if not self.warm and now.trials > self.first.trials:
+            self.begun, self.first, self.warm = clock, now, True
         trials, seconds = now.trials - self.first.trials, clock - self.begun
         if trials <= 0:
             return None
