@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from scipy.stats import binom, chi2
 
 from surefoot.core.reasons import Why
@@ -18,7 +19,15 @@ RUNS = 60
 LEVEL = 0.001
 
 
-@pytest.mark.parametrize("world", [linear(1e-2), linear(1e-6), corner(1e-6)], ids=["2", "6", "l∞"])
+JUMP = RareWorld(lambda z: np.where(z[:, 0] > 4.0, 9.0, z[:, 0]), 1, 5.0, float(ndtr(-4.0)))
+"""Past the limit, where every severity is the same: what has failed may be tied."""
+
+
+@pytest.mark.parametrize(
+    "world",
+    [linear(1e-2), linear(1e-6), corner(1e-6), JUMP],
+    ids=["2", "6", "l∞", "jump"],
+)
 def test_moves_are_poisson_and_the_interval_covers(world: RareWorld) -> None:
     results = run_together(world, [SMALL.under(1.0)] * RUNS, 1)
     known = [one for one in results if isinstance(one, RareFailure)]

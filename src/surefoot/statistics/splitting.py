@@ -186,14 +186,16 @@ class _Run:
         half, last = (self.left[i * self.moves // 4] for i in (2, 3))
         return self.left[-1] - last < _LEAST_PACE * (last - half)
 
-    @property
-    def tied(self) -> int:
-        """Particles with the severity of another one; copies are one particle."""
+    def tied(self, limit: float) -> int:
+        """Particles with the severity of another one; copies are one particle.
+
+        Those that have failed are not moved again, and may have all the same.
+        """
         severities = self.severity.tolist()
         if len(set(severities)) == len(severities):
             return 0
         known = dict(zip(self.particles, severities, strict=True))
-        return sum(number for number in Counter(known.values()).values() if number > 1)
+        return sum(n for value, n in Counter(known.values()).items() if n > 1 and value < limit)
 
 
 def _scale_at(generations: float) -> float:
@@ -267,7 +269,7 @@ class _Particles:
 
     def contradiction(self) -> Reason | None:
         """What shows, so far, that the moves are not Poisson."""
-        tied = max(run.tied for run in self.runs)
+        tied = max(run.tied(self.limit) for run in self.runs)
         if tied > _MOST_TIED * self.method.particles:
             return Why.SEVERITY_TIES.of(tied, self.method.particles)
         still, last = self.accepted[-self.method.walkers :].count(0), self.method.walkers
