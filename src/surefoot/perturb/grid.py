@@ -244,6 +244,7 @@ class GaussianShift(OfImages):
     kind = "gaussian-shift"
     levels = Levels(_LONGEST_SHIFT, "pixels")
     draw = Uniform((2, 2))
+    grid: ClassVar[float] = 1.0
     grid_words: ClassVar[str] = ""
     rounds: ClassVar[bool] = False
     clip: ClassVar[bool] = False

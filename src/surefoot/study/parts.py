@@ -716,8 +716,16 @@ def _check_smoothing(study: StudyParts) -> None:
             option="grid",
             value=noise.grid,
         )
-    if study.method.radii:
-        study.method.under(noise.smoothing(int(np.prod(study.fitted.x.shape[1:]))))
+    test, radii = study.method.under(noise.smoothing(study.fitted.x[0].size)), study.method.radii
+    shortest = min((r for r in radii if r), default=noise.grid) if radii else test.limit or 0.0
+    if shortest < noise.grid:
+        raise InvalidArgument(
+            f"within radius {shortest:.3g} of an input lies no other point of the grid (steps of "
+            f"{noise.grid_words or '1 pixel'}), so that nothing is said of other inputs: take a "
+            "larger radius (--radius), a finer grid (--grid), or more noise",
+            option="radius",
+            value=shortest,
+        )
     generator = generator_for(study.model.place(study.fitted.x[:1]))
     if generator.startswith("torch-"):
         raise InvalidArgument(
