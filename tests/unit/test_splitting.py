@@ -151,6 +151,13 @@ def test_its_claims_examples_evidence_and_page(model, tmp_path):
     refused("passes no requirement", result.require, 0.5)
 
 
+def test_the_mean_over_one_input_is_what_is_said_of_it(model):
+    alone = study(model, 1e-3, method=replace(METHOD, about="these")).run(**QUICK)
+    each = study(model, 1e-3).run(**QUICK)
+    assert alone.claims == each.claims
+    assert [claim.kind for claim in alone.claims] == ["rare_failure", "failure"]
+
+
 @pytest.mark.parametrize(
     ("method", "prop"),
     [

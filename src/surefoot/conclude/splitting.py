@@ -37,7 +37,7 @@ def conclude_splitting(
     claims: list[Claim] = []
     if len(rows) > 1:
         claims.append(_of_mean(rows, facts.method.error))
-    if facts.method.about == "each" and len(rows) <= _FEW_INPUTS:
+    if len(rows) == 1 or (facts.method.about == "each" and len(rows) <= _FEW_INPUTS):
         claims += [_about_input(row) for row in rows]
         claims += [claim for row in rows for claim in _counted(row)]
     details, named = RareFailures(examples), tuple(_as_counted(c, facts.spec) for c in claims)

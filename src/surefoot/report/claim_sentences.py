@@ -146,8 +146,9 @@ def _(claim: claims.RareFailure) -> str:
         return f"it is not decided how rarely {where}: {reason_words(claim.reason)}"
     mean = "" if one else ", on average"
     if claim.value is None:
-        most = f"{where} under {rare_range(Interval(0.0, around.high))} perturbations{mean}"
-        return f"{said(claim, most)}; no failure was found"
+        of = " of the" if around.high >= RARE else ""
+        most = f"{rare_range(Interval(0.0, around.high))}{of} perturbations{mean}"
+        return f"{said(claim, f'{where} under {most}')}; no failure was found"
     share = f"about {rare_share(claim.value)} perturbations{mean}"
     if claim.value >= RARE:
         share = f"{percent(claim.value)} of the perturbations{mean}"

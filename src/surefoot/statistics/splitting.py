@@ -365,7 +365,6 @@ class Ascent:
     method: Splitting
     level: float
     subject: int = 0
-    concludes_early: ClassVar[bool] = True
 
     @property
     def forecast(self) -> int:
@@ -375,10 +374,7 @@ class Ascent:
     def steps(self) -> Generator[_Asks, list[Any], RareFailure | Undecided]:
         """Draw, move the lowest until all have failed, count where that is possible."""
         method, number = self.method, max(DRAWS, self.method.walkers)
-        try:
-            [drawn] = yield (Ask(self.level, number, 0, subject=self.subject),)
-        except TimeUp:
-            return Undecided(Why.NO_TRIAL.of())
+        [drawn] = yield (Ask(self.level, number, 0, subject=self.subject),)
         draws = np.array(drawn.values, dtype=np.float64)
         state = _Particles(method, draws, drawn.limit, number)
         kept = draws[draws < drawn.limit]
@@ -403,7 +399,7 @@ class Ascent:
                 [drawn] = yield (Ask(self.level, more, state.trials, subject=self.subject),)
                 state.trials += more
                 draws = np.concatenate([draws, drawn.values])
-        except TimeUp:
+        except TimeUp:  # left, since others contribute more to the mean
             return state.result(draws, reached=state.failed)
         return state.result(draws, reached=True)
 
@@ -440,7 +436,6 @@ class SharedAscent:
     method: Splitting
     level: float
     inputs: int
-    concludes_early: ClassVar[bool] = True
 
     @property
     def forecast(self) -> int:
@@ -452,13 +447,7 @@ class SharedAscent:
         ascents = [Session(Ascent(self.method, self.level, i)) for i in range(self.inputs)]
         moves = [0] * self.inputs
         while asking := {i: one for i, one in enumerate(ascents) if one.question is not None}:
-            try:
-                every = yield tuple(ask for one in asking.values() for ask in one.question or ())
-            except TimeUp:
-                for one in asking.values():
-                    one.conclude()
-                break
-            answers = iter(every)
+            answers = iter((yield tuple(a for one in asking.values() for a in one.question or ())))
             for i, one in asking.items():
                 own = list(islice(answers, len(one.question or ())))
                 moves[i] += sum(isinstance(answer, Chained) for answer in own)

@@ -95,11 +95,14 @@ def input_table(record: Record) -> Table:
             words = reason_words(row.result.reason)
             rows.append((row.id, "undecided", words, "", "", f"{row.result.trials:,}"))
     headings = ("input", "fails under", "interval", "counted", "RoMA", "trials")
-    note = (
+    alone = "The interval holds if every kind of failure was reached."
+    several = (
         "Each interval holds by itself, if every kind of failure was reached; that of the mean "
-        "holds for all inputs together, and may end above each of them. RoMA: a normal "
-        "distribution fitted to the same severities, an extrapolation without guarantee."
-        + _what_fails(record)
+        "holds for all inputs together, and may end above each of them."
+    )
+    note = (
+        f"{several if len(record.inputs) > 1 else alone} RoMA: a normal distribution fitted to the "
+        f"same severities, an extrapolation without guarantee.{_what_fails(record)}"
     )
     return Table("Inputs", headings, tuple(rows), 1, note)
 
