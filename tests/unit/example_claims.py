@@ -239,6 +239,7 @@ _SAME = {"value": 0.0, "interval": Interval(0.0, 0.0)}
 EDGES = {
     "rare_failure": {
         "none found": {"value": None, "interval": Interval(0.0, 9.6e-16)},
+        "none found, left early": {"value": None, "interval": Interval(0.0, 0.036)},
         "on average": {"about": THESE},
         "confident": {"confident": 0.6},
         "confident, none found, on average": {
