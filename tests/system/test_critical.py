@@ -34,6 +34,9 @@ RUN = ("critical", "small.onnx", "points.npz", "--bounds", "0,1", "--seconds-per
 
 def test_brackets_quantile_and_page(small):
     done = small.succeed(*RUN, "--report", "c.html", "--figure", "c.png", "--explain")
+    few = "12 inputs are too few to bound the 5 % quantile from below, so the lower end is 0"
+    assert few in done.stdout.partition("Further claims")[2]
+    assert "The claim above" not in done.stdout  # the mean leads, the table is of the quantile
     assert "12 of 12 brackets are closed" in done.stdout
     assert (small.folder / "c.png").stat().st_size > 1000
     assert 'id="distribution"' in (small.folder / "c.html").read_text()

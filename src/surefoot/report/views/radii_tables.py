@@ -122,7 +122,7 @@ def quantile_table(records: Mapping[str, Record], column: str = "network") -> Ta
     first = (column, "estimator") if several else ("estimator", "quantile")
     headings = (*first, "critical radius", "interval")
     several_estimators = any(len(radii_in(r).quantiles) > 1 for r in records.values())
-    claimed = ["The claim above uses the first estimator; the others are for comparison."]
+    claimed = ["The quantile is claimed by the first estimator; the others are for comparison."]
     lines = [*(claimed if several_estimators else []), *(f"{n}." for n in notes)]
     return Table("Quantile", headings, tuple(rows), 2, " ".join(lines))
 
