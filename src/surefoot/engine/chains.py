@@ -278,7 +278,8 @@ class SplittingBench:
     def _noise(self, steps: Sequence[tuple[str, int]], like: Normals) -> Normals:
         """New normal numbers for each of these steps, by the names of subject and step."""
         kind = f"{self.perturbation.kind} step"
-        source = streams.row_stream(self.trials.seed, steps, kind, np.empty(0))
+        blocks = [(name, number, 0, 1) for name, number in steps]
+        source = streams.row_stream(self.trials.seed, blocks, kind, np.empty(0))
         return tuple(source.normal((len(steps), *part.shape[1:])) for part in like)
 
     def perturbed_by(self, tasks: Sequence[Task], normals: Normals) -> Array:

@@ -304,7 +304,7 @@ class SamplingBench(Generic[S_co]):
             self.perturbation.view,
         )  # fmt: skip
         bounds = self.model.signature.bounds
-        if self.longest_block == 1:
+        if self.longest_block == 1 or self._draws_once(x):
             drawn = self._row_draws(tasks, x)
         else:
             drawn = devices.draws_together([d for task in tasks for d in self._draws(task, x)])
@@ -312,23 +312,33 @@ class SamplingBench(Generic[S_co]):
         return from_view(y, self.inputs, self.perturbation.view)
 
     def _row_draws(self, tasks: Sequence[Task], x: Array) -> Drawn:
-        """What was drawn for every trial, each of which is a block, in one call."""
-        trials = [(t.subject.name, trial) for t in tasks for trial in range(t.start, t.stop)]
-        source = streams.row_stream(self.seed, trials, self.perturbation.kind, x)
-        return self.perturbation.draw(source, len(trials), tuple(x.shape[1:]))
+        """What was drawn for every trial in one call: its numbers are those of its own block."""
+        blocks = [(t.subject.name, *block) for t in tasks for block in self._blocks(t)]
+        source = streams.row_stream(self.seed, blocks, self.perturbation.kind, x)
+        return self.perturbation.draw(source, sum(t.units for t in tasks), tuple(x.shape[1:]))
+
+    def _draws_once(self, x: Array) -> bool:
+        """Whether the numbers of a block come in one call, on the host."""
+        return not draws_blocks(self.perturbation) and streams.generator_for(x) == "sfc64"
+
+    def _blocks(self, task: Task) -> Iterator[tuple[int, int, int]]:
+        """The number of each block of a task, and which of its rows are asked for."""
+        size = self.block
+        for number in range(task.start // size, (task.stop - 1) // size + 1):
+            begin = number * size
+            yield number, max(task.start - begin, 0), min(task.stop - begin, size)
 
     def _draws(self, task: Task, x: Array) -> Iterator[Drawn]:
         """What was drawn for each block of a task."""
-        block, shape = self.block, tuple(x.shape[1:])
-        for number in range(task.start // block, (task.stop - 1) // block + 1):
+        for number, start, stop in self._blocks(task):
             source = streams.stream(self.seed, task.subject.name, self.perturbation.kind, number, x)
-            start = max(task.start - number * block, 0)
-            stop = min(task.stop - number * block, block)
             # A whole block, however few of its trials are asked for: the numbers of a trial must
             # not depend on the batch it is in. Those of one call come row after row, so that the
             # rows behind the last one that is asked for can be left out.
             whole = draws_blocks(self.perturbation)
-            drawn = self.perturbation.draw(source, block if whole else stop, shape)
+            drawn = self.perturbation.draw(
+                source, self.block if whole else stop, tuple(x.shape[1:])
+            )
             yield devices.draw_rows(drawn, start, stop)
 
     def _clean_inputs(self, task: Task) -> NDArray[np.float32]:

@@ -12,9 +12,9 @@ import ctypes
 import hashlib
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any
 
@@ -173,23 +173,49 @@ class NumpyStream:
 
 @dataclass(frozen=True)
 class NumpyRows:
-    """The numbers of one stream for each row, of one row each: drawn in one call for all."""
+    """The numbers of several streams, one after the other, drawn into one array.
 
-    sources: Sequence[NumpyStream]
+    Of each only the rows [start, stop): those of one call come row after row.
+    """
+
+    parts: Sequence[tuple[np.random.Generator, int, int]]
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
-        """Row after row."""
-        return np.concatenate([one.uniform((1, *shape[1:])) for one in self.sources])
+        """As `NumpyStream` draws them."""
+        return self._drawn(shape, partial(np.random.Generator.random, dtype=np.float32))
 
     def normal(self, shape: tuple[int, ...]) -> Array:
-        """Row after row."""
-        return np.concatenate([one.normal((1, *shape[1:])) for one in self.sources])
+        """As `NumpyStream` draws them."""
+        fill = compiled_normals() if math.prod(shape[1:]) >= _MANY_NORMALS else None
+        plain = partial(np.random.Generator.standard_normal, dtype=np.float32)
+        return self._drawn(shape, fill or plain)
+
+    def _drawn(self, shape: tuple[int, ...], fill: Callable[..., object]) -> Array:
+        out, end = np.empty((sum(b - a for _, a, b in self.parts), *shape[1:]), np.float32), 0
+        for generator, start, stop in self.parts:
+            begin, end = end, end + stop - start
+            if start:
+                whole = np.empty((stop, *shape[1:]), np.float32)
+                fill(generator, out=whole)
+                out[begin:end] = whole[start:]
+            else:
+                fill(generator, out=out[begin:end])
+        return out
 
 
-def row_stream(seed: int, trials: Sequence[tuple[str, int]], kind: str, like: Array) -> Stream:
-    """The streams of these subjects and blocks, which have one trial each, as one; on the host."""
-    names = [block_key(seed, subject, kind, number) for subject, number in trials]
-    rows = NumpyRows([NumpyStream(_generator(key, place)) for place, key in enumerate(names)])
+def row_stream(
+    seed: int, blocks: Iterable[tuple[str, int, int, int]], kind: str, like: Array
+) -> Stream:
+    """The streams of these subjects and blocks as one, of each the rows [start, stop); on the host.
+
+    Only for one call, or for blocks of one row.
+    """
+    rows = NumpyRows(
+        [
+            (_generator(block_key(seed, subject, kind, number), place), start, stop)
+            for place, (subject, number, start, stop) in enumerate(blocks)
+        ]
+    )
     return rows if isinstance(like, np.ndarray) else TorchHostStream(rows)
 
 
