@@ -289,6 +289,9 @@ def test_the_verdicts_of_every_kind_of_study_spend_no_more_than_the_file_has(fol
     said = run(missed, words=["--junit", "few.xml"]).stdout.splitlines()[1]
     assert said.lstrip(" -").startswith("Note: ± 0.01 is not reached: 9 inputs allow")
     assert "Note: ± 0.01 is not reached" in Path("few.xml").read_text()
+    nobody_asked = study("usual", "about = 'population'\nrequire = 0.1\nfirst = 9",
+                         f'command = "estimate"\n{tested}')  # fmt: skip
+    assert "is not reached" not in run(nobody_asked).stdout
     for one in outcome.studies:  # the command of each, typed, is the same run
         assert "surefoot.toml" not in one.result.command
         again = in_shell(*shlex.split(one.result.command)[1:])

@@ -105,7 +105,8 @@ def test_proofs_from_the_command_line_are_those_of_one_worker(cluster, cwd):
     relu_net(cwd / "model.onnx", (1, 4, 4))
     np.savez("test.npz", x=batch(4, (1, 4, 4)))
     words = ["critical", "model.onnx", "test.npz", "--bounds", "0,1", "--nodes-per-input", "20",
-             "--samples", "5", "--quantile", "0.6", "--workers", "1", "--json", "--store"]  # fmt: skip
+             "--samples", "5", "--quantile", "0.6", "--workers", "1", "--json",
+             "--store"]  # fmt: skip
     plain = CliRunner().invoke(app, [*words, "plain.db"])
     on_ray = ["--executor", "ray", "--ray-address", cluster.address]
     printed = CliRunner().invoke(app, [*words, "ray.db", *on_ray])

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 from surefoot.commands import values as v
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, Option, duration, option, refused, refused_value
+from surefoot.records.options import (
+    PRECISION,
+    FileOptions,
+    Option,
+    duration,
+    option,
+    refused,
+    refused_value,
+)
 
 if TYPE_CHECKING:
     from surefoot.executors.pool import AnyExecutor
@@ -25,7 +33,6 @@ CONFIDENCE = 0.95
 ESTIMATOR = "shortest-ranks"
 """Of a quantile of critical radii: it assumes no distribution."""
 WIDTH = 0.02
-PRECISION = 0.02
 STORE = "surefoot.db"
 SEED = 1
 _CONFIDENCE_HELP = "Confidence of the result."

@@ -17,6 +17,9 @@ from surefoot.errors import InvalidArgument
 
 _READING, _CHOICE = "Reading model and data", "Choosing inputs"
 
+PRECISION = 0.02
+"""Of a mean, where nothing is said."""
+
 
 @dataclass(frozen=True)
 class Option:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -9,6 +10,7 @@ from surefoot.core.claims import About, Claim, Randomness, ShareKappa, Verdict
 from surefoot.core.results import Decision, Estimate, ExtrapolatedMean, Extrapolation, Undecided
 from surefoot.population.precision import likely_width
 from surefoot.records.input_table import clean_kinds, groups_of, tried_rows
+from surefoot.records.options import PRECISION
 from surefoot.records.record import Record, Samples
 from surefoot.report import provenance
 from surefoot.report.clauses import by_scope, class_word, continuation_note
@@ -162,7 +164,7 @@ def view(shown: provenance.Shown, samples: Samples) -> View:
         headline=tuple(plain[:1]),
         warnings=(
             *provenance.preflight_cautions(record),
-            *_missed_precision(record),
+            *_missed_precision(record, verdicts),
             *_contradictions(record),
             *no_gradient_cautions({"": samples.attack}),
             *provenance.rung_cautions(record, verdicts),
@@ -205,11 +207,15 @@ def _requirements(record: Record, single: list[Claim]) -> Table:
     return verdict_table(single, *words, class_word(*single))
 
 
-def _missed_precision(record: Record) -> list[Caution]:
-    """Why the mean is not known to the precision."""
+def _missed_precision(record: Record, verdicts: Sequence[Claim]) -> list[Caution]:
+    """Why the mean is not known to the precision.
+
+    Nothing where a verdict was asked for and this precision was not: an undecided one says itself
+    what decides it.
+    """
     precision = record.study.method.number("precision")
     reason = record.claims[0].reason
-    if not precision or not reason:
+    if not precision or not reason or (verdicts and precision == PRECISION):
         return []
     return [Caution(f"Note: ± {precision:g} is not reached: {reason_words(reason)}.", urgent=True)]
 
