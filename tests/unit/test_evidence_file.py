@@ -25,6 +25,8 @@ from surefoot.evidence.envelope import (
 )
 from surefoot.evidence.packed import Unpacking, journal_entries, pack
 from surefoot.evidence.recompute import recompute
+from surefoot.evidence.statement import evidence_of
+from surefoot.evidence.write import write_statement
 from tests.refusals import raised, refused
 from tests.worlds import points, study
 
@@ -185,6 +187,19 @@ def test_digests_that_are_missing_are_named_as_not_covered_and_the_check_is_open
     assert "not covered" in check.conclusion
 
 
+def test_no_input_is_kept_when_clean_whose_label_is_not_predicted(tmp_path):
+    """Where all else is computed again from it: it would make a drop of accuracy larger."""
+    run = study(inputs=wrong_when_clean(8), method=METHODS["fixed"], property=TRUE).run()
+    first, *others = run.record.inputs
+    assert not first.clean_kept
+    entries = run.journal.replay()
+    changed_rows = (replace(first, clean_kept=True), *others)
+    record = concluded(replace(run.record, inputs=changed_rows), entries)
+    record = replace(record, details=replace(record.details, clean_loss=None))
+    forged = evidence_of(record, entries), tmp_path / "forged.json", None
+    raised(EvidenceFailed, "do not follow", write_statement, *forged)
+
+
 def test_the_checks_before_a_run_cannot_be_left_out(tmp_path):
     x = points(3).x
     run = study(inputs=sf.load_inputs(x), method=sf.methods.FixedSize(0.3, 0.2)).run()
@@ -212,6 +227,8 @@ def test_a_check_before_the_run_that_cannot_be_is_refuted(made, leaf, value):
         ("trials", -1),
         ("origin.seconds", -1.0),
         ("details.clean_loss.inputs", -1),
+        ("details.clean_loss.inputs", 4),
+        ("details.clean_loss.infinite", 1),
     ],
 )
 def test_what_no_claim_rests_on_is_refuted_where_it_cannot_be(made, name, value):

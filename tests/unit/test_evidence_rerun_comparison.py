@@ -116,7 +116,7 @@ def test_with_one_of_two_models_its_run_is_run_again_and_the_other_is_open(run, 
     assert answer.exit_code == 2
     assert "Model (new): it was not given" in answer.again.subjects[0].subject
     assert "All 840 recorded trials of old were run again" in answer.explain()
-    assert "labels and groups of the inputs" in answer.explain()  # still not covered of the other
+    assert "ids, labels and groups" in answer.explain()  # still not covered of the other
     assert check(forged(run, more_failures, tmp_path / "f.json"), model=NEW).exit_code == 2
 
 

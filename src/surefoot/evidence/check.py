@@ -269,9 +269,9 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
     drawn = all(draws_of(part.study) is not None for part in parts)
     random = "" if drawn else ", whether the perturbation is random"
     given = (
-        "Taken as the file says it: labels and groups of the inputs, what the model predicts for "
-        f"them when clean and whether it fails then{random}, versions, times and the checks before "
-        "the run."
+        "Taken as the file says it: ids, labels and groups of the inputs, what the model predicts "
+        f"for them when clean and whether it fails then{random}, versions, times and the checks "
+        "before the run."
     )
     again = verify_command(evidence)
     lines = [
@@ -465,6 +465,10 @@ def _check_clean(record: Record) -> list[Check]:
     labels, predicted = np.array(known, dtype=np.int64).T
     # a tie counts as wrong: how many there are only properties of the highest score say
     says_ties = record.study.property.kind in ("same", "true")
+    kept = [row.id for row in rows if row.clean_kept and row.label != row.predicted]
+    if kept and record.study.property.kind == "true":
+        reason = f"another label is predicted for input {kept[0]} when clean, and it counts as kept"
+        return [Status.REFUTED.of(subject, reason)]
     same = [row.clean_kept if says_ties else None for row in rows if row.label == row.predicted]
     own = CleanAnswers(len(same), len(rows), label_doubt(labels, predicted, classes))
     if clean is not None and clean.inputs == len(rows):
@@ -488,6 +492,9 @@ def _check_origin(record: Record) -> list[Check]:
         numbers += [clean.right, clean.inputs - clean.right]
     if loss is not None:
         numbers += [loss.mean or 0, loss.infinite, loss.inputs - loss.infinite]
+        if loss.inputs != len(record.inputs) or (loss.mean is None) != (loss.infinite > 0):
+            reason = f"it is of {loss.inputs:,} inputs, infinite for {loss.infinite:,} of them"
+            checks.append(Status.REFUTED.of("the loss on clean inputs", reason))
     if min(numbers) < 0:
         reason = f"a count, a time or a loss below 0 cannot be: {str(min(numbers))[:40]}"
         checks.append(Status.REFUTED.of("how the run was made", reason))
