@@ -113,10 +113,8 @@ class Killing:
     ) -> list[tuple[str, str]]:
         """Run the same command to its end, by one driver or by several at once."""
         problems = []
-        processes = [place.start(study, executor) for _ in range(drivers)]
-        texts = [process.communicate() for process in processes]
-        for process, (out, err) in zip(processes, texts, strict=True):
-            ended = place.outcome(study, process.returncode, out)
+        for code, out, err in place.run(study, executor, drivers):
+            ended = place.outcome(study, code, out)
             if ended != whole.outcome:
                 problems.append(("records", f"{place.folder}: {difference(ended, whole)} {err!r}"))
         place.orphans()
@@ -129,11 +127,10 @@ class Killing:
             if (name, executor) not in self._wholes:
                 study, place = STUDIES[name], self._place("runs.db")
                 begun = time.monotonic()
-                process = place.start(study, executor)
-                out, err = process.communicate()
-                ended = place.outcome(study, process.returncode, out)
+                [(code, out, err)] = place.run(study, executor)
+                ended = place.outcome(study, code, out)
                 whole = Whole(ended, time.monotonic() - begun, self._start_seconds())
-                if process.returncode not in (0, 1, 2):
+                if code not in (0, 1, 2):
                     raise SystemExit(f"{name} fails by itself: {err}")
                 first = next((w for (n, _), w in self._wholes.items() if n == name), whole)
                 if first.outcome != ended:

@@ -11,7 +11,7 @@ import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.kills.studies import SmallStudy, write_inputs
 from tests.system import forked
@@ -25,8 +25,19 @@ _CLOCK_TEXT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\b[\d.,]+ (s|ms|seconds|minu
 _STORE_FILES = {"runs.db", "runs.db-wal", "runs.db-shm"}
 _OF_OTHERS = re.compile(r"\.ses|mat-debug-\d+\.log")
 """Files that onnxruntime keeps in the folder for temporary files."""
+NO_RAY = "surefoot: Ray cannot start on this machine"
+"""Ray gives up where a node is not there after 30 seconds, as on a machine that is busy."""
+_TRIES = 5
 SECONDS_TO_END = 300.0
 """For a process to end after a signal, on a busy machine."""
+
+
+class Ended(NamedTuple):
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,17 @@ class Place:
             [sys.executable, "-m", "surefoot", *words], cwd=self.folder, env=os.environ | env,
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
+
+    def run(self, study: SmallStudy, executor: str, drivers: int = 1) -> list[Ended]:
+        """Run it to its end, by one driver or by several at once; again where Ray did not start."""
+        for _ in range(_TRIES):
+            processes = [self.start(study, executor) for _ in range(drivers)]
+            texts = [process.communicate() for process in processes]
+            codes = [process.returncode for process in processes]
+            ended = [Ended(code, *text) for code, text in zip(codes, texts, strict=True)]
+            if not any(NO_RAY in one.err for one in ended):
+                break
+        return ended
 
     def outcome(self, study: SmallStudy, code: int, stdout: str) -> Outcome:
         try:

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from surefoot.system.whole_file import UNFINISHED
-from tests.kills.commands import SECONDS_TO_END, Command, Outcome, Place, named, workers_of
+from tests.kills.commands import (
+    NO_RAY,
+    SECONDS_TO_END,
+    Command,
+    Outcome,
+    Place,
+    named,
+    workers_of,
+)
 from tests.kills.studies import SmallStudy
 
 SIGNALS = (signal.SIGKILL,) * 6 + (signal.SIGTERM,) * 2 + (signal.SIGINT, signal.SIGHUP)
@@ -111,7 +119,9 @@ def commit(
         finding.add("orphans", f"{len(orphans)} processes outlive the driver")
         for pid in orphans:
             os.kill(pid, signal.SIGKILL)
-    if finding.killed and fault.target == "driver":
+    if NO_RAY in err and process.returncode == STOPPED:
+        finding.killed &= fault.target == "cluster"
+    elif finding.killed and fault.target == "driver":
         _judge_end(fault, process.returncode, err, whole, finding)
     elif finding.killed and fault.target == "cluster" and process.returncode == STOPPED:
         if "surefoot: Ray ended while" not in err or "Traceback" in err:
