@@ -412,7 +412,7 @@ def test_progress_says_how_much_time_is_left(monkeypatch):
     monkeypatch.setattr("surefoot.commands.caller.time.monotonic", lambda: next(clock))
     left = TimeLeft()
     assert left.update(Progress(0, 100, 0, 5)) is None
-    assert left.update(Progress(2, 100, 0, 5)) is None  # the first batch, with all that it waits for
+    assert left.update(Progress(2, 100, 0, 5)) is None  # the first batch waits for imports
     assert left.update(Progress(22, 100, 1, 5, most=302)) == SecondsLeft(7.8, 28.0)
     assert left.update(Progress(5, 100, 0, 5)) is None  # the next of several studies
     left = SecondsLeft(8.0)
