@@ -265,7 +265,7 @@ def test_what_splitting_cannot_follow_is_refused_with_one_sentence(model):
     seeded = sf.perturb.custom(lambda image, rng, level: image, level=0.1)
     refused("in small steps", study, model, 0.1, noise=seeded)
     refused("draws nothing", study, model, 0.1, noise=sf.perturb.GaussianBlur(1.0))
-    boxes = sf.load_model(lambda x: list(x), shape=SHAPE, scores="objects")
+    boxes = sf.load_model(list, shape=SHAPE, scores="objects")
     alike = sf.properties.Kept(np.array_equal)
     refused("only says yes or no", study, boxes, 0.1, prop=alike)
     refused("particles must be", sf.methods.Splitting, particles=3)
