@@ -11,9 +11,16 @@ import surefoot as sf
 from surefoot.core.claims import Continues
 from surefoot.core.counts import Counts
 from surefoot.core.reasons import Why
-from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Undecided
+from surefoot.core.results import UNIT, Decision, Estimate, Guarantee, Interval, Undecided
 from surefoot.population import Mean
-from surefoot.population.cells import Cell, CellMean, CellPasses, mean_of_cells, outlook_of_cells
+from surefoot.population.cells import (
+    Cell,
+    CellMean,
+    CellPasses,
+    mean_of_cells,
+    outlook_of_cells,
+    outlook_of_sample,
+)
 from surefoot.population.comparison import _spent_by_pair
 from surefoot.population.requirement import more_inputs, requirement, spent_by
 from surefoot.statistics import clopper_pearson
@@ -297,6 +304,33 @@ def test_followed_by_more_passes_it_comes_true_about_as_often_as_it_says(failing
             more = CellPasses(passes, SUITE_ERROR, len(LEVELS), size=len(failing))
             kept.append(decided([measured(more, tape) for tape in tapes], most, 1))
     assert len(kept) > 25
+    assert 0.7 <= np.mean(kept) <= 0.95
+
+
+def test_followed_by_more_inputs_of_a_population_it_comes_true_about_as_often_as_it_says():
+    """Cells share their inputs, one trial each; the mean is that of the ends of all cells."""
+    rng, kept, points = np.random.default_rng(8), [], -ndtri(np.clip(UNEVEN, 1e-9, 1 - 1e-9))
+    truth = 1 - np.mean([ndtr(-points / level) for level in LEVELS])
+
+    def around(values, run):
+        error = two_sided(rung(SUITE_ERROR, run) / len(LEVELS))
+        sides = (Sides.of_counts(Counts(len(v), int(v.sum())), v) for v in values)
+        ends = [one.interval(error) for one in sides]
+        return Interval(np.mean([e.low for e in ends]), np.mean([e.high for e in ends]))
+
+    for _ in range(150):
+        inputs = rng.choice(points, 20_000)
+        values = [(rng.random(len(inputs)) >= ndtr(-inputs / one)) * 1.0 for one in LEVELS]
+        first, least = [v[:80] for v in values], truth + rng.uniform(-0.15, 0.15)
+        if not (known := around(first, 0)).low < least <= known.high:
+            continue
+        names = [dict(enumerate(v)) for v in first]
+        later = outlook_of_sample(names, least, around(first, 1))
+        said = more_inputs(lambda n, later=later: later.chance(n / 80), 80)
+        if said.why is Why.LIKELY_DECIDES and (many := said.values[0]) <= len(inputs):
+            known = around([v[:many] for v in values], 1)
+            kept.append(not known.low < least <= known.high)
+    assert len(kept) > 60
     assert 0.7 <= np.mean(kept) <= 0.95
 
 

@@ -323,11 +323,15 @@ def test_a_suite_that_is_run_again_pays_for_it(images, tmp_path):
 
 @pytest.mark.parametrize(
     ("finer", "why"),
-    [({"passes": 2}, Why.LIKELY_DECIDES), ({}, Why.PRECISION_LIKELY_DECIDES)],
-    ids=["passes", "precision"],
+    [
+        ({"passes": 2}, Why.LIKELY_DECIDES),
+        ({}, Why.PRECISION_LIKELY_DECIDES),
+        ({"about": "population"}, Why.LIKELY_DECIDES),
+    ],
+    ids=["passes", "precision", "population"],
 )
 def test_an_undecided_suite_says_what_is_likely_to_decide_it(images, finer, why):
-    given = {"precision": None} | finer if finer else {}
+    given = {"precision": None} | finer if "passes" in finer else finer
     result = run(images, suite=suite_of(["gaussian:0.2", "gaussian:0.4", "blur:1"]), **given)
     mean = result.claims[0]
     away = result.require(least=mean.value - 0.4 * mean.interval.width).verdicts[0]

@@ -157,7 +157,7 @@ def _of_suite(
     if around.high < least:
         return (replace(claim, interval=None).answered(least, kinds.Verdict.FAIL),)
     known = mean.interval or UNIT
-    forecast = likely_to_decide(own, least, rung(error, run + 1)) if error else None
+    forecast = likely_to_decide(own, least, rung(error, run + 1), kept_at) if error else None
     reason = Why.SUITE_OPEN.of(known.low, known.high, *filter(None, [forecast]))
     return (claim.answered(least, kinds.Verdict.UNDECIDED, reason),)
 

@@ -18,7 +18,13 @@ from surefoot.core.counts import Counts
 from surefoot.core.reasons import Reason, Why
 from surefoot.core.results import Estimate, Footing, Guarantee, Interval, complement, exceeds
 from surefoot.errors import InvalidArgument
-from surefoot.population.cells import Cell, mean_of_cells, mean_ratio, outlook_of_cells
+from surefoot.population.cells import (
+    Cell,
+    mean_of_cells,
+    mean_ratio,
+    outlook_of_cells,
+    outlook_of_sample,
+)
 from surefoot.population.requirement import more_inputs
 from surefoot.records.input_table import tried_rows
 from surefoot.records.record import (
@@ -240,13 +246,18 @@ def kept_over_cells(
     return failure_interval(mean_of_cells(ends, two_sided(_TOGETHER * error)))
 
 
-def likely_to_decide(records: Mapping[str, Record], least: float, error: float) -> Reason | None:
+def likely_to_decide(
+    records: Mapping[str, Record],
+    least: float,
+    error: float,
+    kept_at: Callable[[Record, float], Interval],
+) -> Reason | None:
     """How fine a next run, which may spend `error`, is likely to decide that the mean is `least`.
 
     A forecast, no claim; None where there is none.
     """
     if _about(records) is About.POPULATION:
-        return Why.MORE_INPUTS_MAY_DECIDE.of()
+        return _more_of_population(records, least, kept_over_cells(records, error, kept_at))
     cells, most = _cells(records), complement(least)
     drawn = [r for r, cell in zip(records.values(), cells, strict=True) if not cell.exact]
     method, trials = drawn[0].study.method, sum(r.trials for r in drawn)
@@ -266,6 +277,40 @@ def likely_to_decide(records: Mapping[str, Record], least: float, error: float) 
         return forecast
     finer = float(f"{0.95 * precision * math.sqrt(trials / many):.2g}")
     return Why.PRECISION_LIKELY_DECIDES.of(finer, outlook.chance((precision / finer) ** 2))
+
+
+def _more_of_population(
+    records: Mapping[str, Record], least: float, around: Interval
+) -> Reason | None:
+    """The same of the population: more inputs, and a precision at which all of them are tried.
+
+    `around` is what these trials show at the error of the next run. All cells have the same inputs,
+    so that what an input adds to the mean is summed over the cells.
+    """
+    kept = [
+        {
+            row.id: one.value
+            for row in tried_rows(r.inputs)
+            if isinstance(one := row.result, Estimate)
+        }
+        for r in records.values()
+    ]
+    tried_now = max(map(len, kept))
+    if tried_now < _LEAST_SEEN:
+        return None
+    outlook = outlook_of_sample(kept, least, around)
+    forecast = more_inputs(lambda n: outlook.chance(n / tried_now), tried_now)
+    many = forecast.values[0]
+    if forecast.why is not Why.LIKELY_DECIDES or not isinstance(many, int):
+        return forecast
+    reached = max(one.interval.width for one in _kept(records).values()) / 2
+    finer = float(f"{0.95 * reached * math.sqrt(tried_now / many):.2g}")
+    first = next(iter(records.values()))
+    if finer >= (first.study.method.number("precision") or 0.0):
+        return forecast
+    if many > len(first.inputs):
+        return forecast.why.of(many, f"inputs (--precision {finer:g})", forecast.values[-1])
+    return Why.PRECISION_LIKELY_DECIDES.of(finer, outlook.chance((reached / finer) ** 2))
 
 
 def _variance_within(records: Mapping[str, Record], cells: Sequence[Cell]) -> float:

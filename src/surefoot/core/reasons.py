@@ -19,7 +19,6 @@ class Why(StrEnum):
     MANY_MAY_DECIDE = auto()
     SMALLER_PRECISION_MAY_DECIDE = auto()
     NARROWER_MAY_DECIDE = auto()
-    MORE_INPUTS_MAY_DECIDE = auto()
     MORE_TIME_MAY_DECIDE = auto()
     TRIALS_NEEDED = auto()
     PROOFS_MAY_DECIDE = auto()

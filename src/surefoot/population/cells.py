@@ -7,7 +7,7 @@ given the inputs. `docs/decisions/suite.md` has the reasons.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -203,6 +203,26 @@ def outlook_of_cells(
         reach, one_more = (spent - math.log(error)) / weight, 1 / weight
     # where nothing failed so far, the next trial may: what was seen is never all
     return CellOutlook(abs(limit - mean), math.hypot(spread, one_more), reach)
+
+
+def outlook_of_sample(
+    kept: Sequence[Mapping[str, float]], least: float, around: Interval
+) -> CellOutlook:
+    """Of the requirement that the mean over a population is at least `least`.
+
+    `kept` is the share of each input by its name, cell by cell; `around` what these show at the
+    error of the next run. Cells have inputs in common: what one adds to the mean is summed over the
+    cells before it is squared.
+    """
+    added, mean = dict[str, float](), 0.0
+    for cell in kept:
+        own = math.fsum(cell.values()) / len(cell)
+        mean += own / len(kept)
+        for name, value in cell.items():
+            added[name] = added.get(name, 0.0) + (value - own) / len(cell) / len(kept)
+    # where nothing failed so far, the next input may
+    spread = math.hypot(*added.values(), 1 / len(added))
+    return CellOutlook(abs(least - mean), spread, max(around.high - mean, mean - around.low))
 
 
 _MULTIPLIERS = np.concatenate([[0.0], np.geomspace(0.25, 4.0, 33)])

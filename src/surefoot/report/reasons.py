@@ -150,9 +150,6 @@ WORDS: dict[Why, str | Callable[..., str]] = {
         "a new run with a smaller precision (--precision) and another seed may decide it"
     ),
     Why.NARROWER_MAY_DECIDE: "a smaller precision (--precision) may decide it",
-    Why.MORE_INPUTS_MAY_DECIDE: (
-        "more inputs, or a smaller --precision where this one was reached, may decide it"
-    ),
     Why.MORE_TIME_MAY_DECIDE: "more time may decide it",
     Why.TRIALS_NEEDED: _trials_needed,
     Why.PROOFS_MAY_DECIDE: "more seconds, or nodes, for the open ones may decide it",
