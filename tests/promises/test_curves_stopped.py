@@ -247,6 +247,20 @@ def test_ten_points_over_a_twentieth_of_the_range_are_noticed():
     pytest.fail(f"noticed in {said} of 20 runs")
 
 
+def test_a_dip_before_the_crossing_that_the_first_look_does_not_show_is_found():
+    """Seven points deep, and none of the first 50 inputs fails there: more of them are looked at
+    before the crossing is stated.
+    """
+    n, seed = 1000, 3
+    order = np.random.default_rng(seed).permutation(n)
+    turns = follow([(0.0, 0.87), (0.7, 0.86), (1.0, 0.6)], n)
+    for i in [i for i in order[50:] if i < 860][::11]:
+        turns[i] = [0.3, 0.38, *turns[i]]
+    procedure = SequentialCurve(0, 1, (0.83,), size=n)
+    curve = drive(procedure, ordered(StepCurve.of(turns), seed)).curve
+    assert curve.contradiction is not None or curve.readings[0].interval.high < 0.4
+
+
 def test_a_contradiction_doubles_the_rise_that_is_seen():
     result = run(dip(0.48, 200), "bounded-rise", 0)
     (shape,) = result.readings[0].guarantee.assumptions

@@ -42,8 +42,10 @@ CLEAR = 2.0
 count it so."""
 CHECK_DOUBTS, CHECK_PASSES = -1.0, 0.6
 """Standard deviations by which a level may seem to be on another side than others imply, and what
-is spent on levels that seem so, in units of all inputs: with 0.15 and -2.5 twice as many intervals
-of published curves missed a dip of 3 points, for 3 % fewer evaluations."""
+is spent on levels that seem so, in units of all inputs."""
+DIP, DIP_DOUBTS, DIP_PASSES = 0.02, -2.0, 2.0
+"""The same before a crossing is stated, of levels weaker than it, that may lie so far below the
+threshold: a dip among them makes it another crossing."""
 
 
 def next_asks(known: KnownCurve) -> tuple[Ask, ...]:
@@ -191,19 +193,25 @@ def _search_flat(
 
 def _check(known: KnownCurve, threshold: float) -> list[Ask]:
     """One more look at the level that seems most to be on another side than others imply."""
-    places, worst = [], CHECK_DOUBTS
+    centre = known.grid.centre
+    crossed = {side: known.stretch(threshold, side)[3] for side in (-1, 1)}
     inside = known.sampling.sampled - {0, known.grid.cells}
-    partly = [known.levels[p] for p in inside if not known.complete(p)]
     first = known.sampling.looks[0]
-    if sum(one.first - first for one in partly) > CHECK_PASSES * known.sampling.size:
-        return []
+    spent = sum(known.levels[p].first - first for p in inside if not known.complete(p))
+    places, worst = list[int](), 0.0
     for gap in known.gaps(threshold):
         for place, side in zip((gap.a, gap.b), gap.sides, strict=True):
             if side and place in known.sampling.sampled and not known.complete(place):
-                margin = known.assumption.rise if side < 0 else 0.0
-                doubts = side * (threshold + margin - known.estimate(place)) / known.doubt(place)
-                if doubts > worst:
-                    places, worst = [place], doubts
+                before = side > 0 and crossed[1 if place > centre else -1]
+                least = DIP_DOUBTS if before else CHECK_DOUBTS
+                passes = DIP_PASSES if before else CHECK_PASSES
+                margin = known.assumption.rise if side < 0 else -DIP * before
+                doubt = known.doubt(place)
+                if before:  # few inputs changed so far, or none: the next may
+                    doubt = math.hypot(doubt, 1 / known.levels[place].first)
+                doubts = side * (threshold + margin - known.estimate(place)) / doubt
+                if doubts - least > worst and spent <= passes * known.sampling.size:
+                    places, worst = [place], doubts - least
     return [ask for place in places for ask in _look(known, place)]
 
 
