@@ -402,6 +402,16 @@ def test_an_input_that_recovers_has_turned_back():
     assert monotone.turned_back({}, grid) is None
 
 
+def test_inputs_that_turned_back_say_nothing_of_a_level_between():
+    """The weaker level implies that they fail there, the stronger one that they do not."""
+    curve = known([95, 85, 90], "monotone", n=1000)
+    between = curve.grid.cells * 3 // 4
+    curve.level(between).put(0, np.ones(100))
+    curve.put((), ())
+    assert curve.contradicted()[0].why is Why.INPUTS_COME_BACK
+    assert curve.bounds(between).low >= 0.1
+
+
 def test_nobody_turns_back_across_the_clean_level():
     """An input may fail on one side and hold on the other."""
     grid, monotone = Grid.over(-1.0, 1.0, 0.03, 0.0), Assumption.parse("monotone")

@@ -156,7 +156,11 @@ class KnownCurve:
         sampled = self._sampled[key]
         if self.sampling.fresh or level.full:
             return sampled
-        sure = Interval(*map(mean_of, self.implied(place))) if self.by_input else level.certain
+        sure = level.certain
+        if self.by_input:
+            least, most = map(mean_of, self.implied(place))
+            if least <= most:  # else inputs come back, and none is known by its other levels
+                sure = Interval(least, most)
         low = max(sampled.low, sure.low)
         return Interval(low, max(low, min(sampled.high, sure.high)))
 
