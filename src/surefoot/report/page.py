@@ -75,8 +75,8 @@ _VARIABLES = {
 _LEFT_OUT = re.compile(r"aria-.*|role|pointer-events|font-family|stroke-miterlimit")
 """Attributes that a page has no use for: the drawing is one image with one description."""
 _DIGITS = re.compile(r"\d+\.\d{3,}")
-_DRAWINGS = {"desktop": 690, "phone": 370}
-"""Pixels of the two drawings of a figure: a screen shows the one whose letters it can set well."""
+_PHONE = 370
+"""Pixels of a figure's second drawing: a screen shows the one whose letters it can set well."""
 
 
 def inline_svg(drawing: str, screen: str, number: int, title: str, description: str) -> str:
@@ -188,7 +188,7 @@ def drawn(figure: Figure, number: int, title: str) -> str:
     """The figure as a part of a page, where it has this number: for a wide and a narrow screen."""
     return "".join(
         inline_svg(figure.fitted(width), screen, number, title, figure.description)
-        for screen, width in _DRAWINGS.items()
+        for screen, width in (("desktop", figure.width), ("phone", _PHONE))
     )
 
 

@@ -34,13 +34,15 @@ _CAUTIONS_ABOVE = 4
 class Figure:
     """A figure with a caption that says what its marks mean; drawn once, when a page needs it.
 
-    `description` says in numbers what is seen, for readers who do not see it.
+    `description` says in numbers what is seen, for readers who do not see it. `width` are the
+    pixels of the drawing for a wide screen, whose letters grow with it to that of the card.
     """
 
     draw: Callable[[], alt.ChartType]
     caption: str = ""
     id: str = ""
     description: str = ""
+    width: int = 690
 
     @cached_property
     def svg(self) -> str:
@@ -188,7 +190,8 @@ class View:
     def next_step(self, *, page: bool) -> str:
         """What a reader may do now, in one line; `page`: it is written already."""
         write = "" if page else "--report page.html writes the page"
-        steps = [self.then, "--explain prints every claim", write]
+        # where nothing can pass, an input that fails says little
+        steps = ["" if self._blocked else self.then, "--explain prints every claim", write]
         return "; ".join(filter(None, steps))
 
     @property
@@ -223,8 +226,15 @@ class View:
         return [one.text for one in self.warnings if one.urgent]
 
     @property
+    def _blocked(self) -> bool:
+        """Whether nothing can pass: the reason is what a reader must see first."""
+        return any(one.blocks is not None for one in self.warnings)
+
+    @property
     def first_cautions(self) -> list[str]:
-        """The cautions right below the verdicts, the urgent ones first."""
+        """The cautions right below the verdicts, the urgent ones first; these alone if blocked."""
+        if self._blocked:
+            return [one.text for one in self._not_in_verdicts if one.urgent]
         ordered = sorted(self._not_in_verdicts, key=lambda one: not (one.urgent or one.before))
         urgent = sum(one.urgent or one.before for one in ordered)
         return [one.text for one in ordered[: max(urgent, _CAUTIONS_ABOVE)]]

@@ -35,6 +35,8 @@ _OF_ALL_CELLS = (
 )  # fmt: skip
 _NAMED_LATE = 5
 """Cells named that are not known to the precision."""
+_WIDE = 860
+"""Pixels of a drawing for the card of a suite, which is as wide as its table."""
 _CELL, _ROW = 66, 27
 """Pixels of a cell of the heat map: wide enough for 100.0 on a phone."""
 _SHADES = ("#b5451b", "#e39a72", "#f3dfd2", "#c5d9e3", "#4d8aa8", "#1d5b7a")
@@ -298,14 +300,15 @@ def _section(record: Record, grid: Grid, quantity: str, clean: float | None) -> 
     )
     heat = Figure(
         partial(_heat, grid), f"{capitalised(quantity)} in per cent, the weakest row first.",
-        "heat-map", words,
+        "heat-map", words, _WIDE,
     )  # fmt: skip
     figures = [heat]
     if len(grid.columns) > 1:
         dashed = "" if clean is None else " Dashed: clean accuracy."
         grey = " Grey: the others." if len(grid.rows) > _NAMED_CURVES else ""
         caption = f"The weakest perturbations, with the interval of each cell.{grey}{dashed}"
-        figures.append(Figure(partial(_curves, grid, quantity, clean), caption, "curves", words))
+        curves = partial(_curves, grid, quantity, clean)
+        figures.append(Figure(curves, caption, "curves", words, _WIDE))
     return Section(
         "cells", f"{capitalised(quantity)} by perturbation and level", (), tuple(figures),
         suite_table(record, grid, clean),
