@@ -431,7 +431,7 @@ KEPT_AS = {
 IMPLAUSIBLE = {
     "one class": Why.ONE_CLASS_GIVEN.of(10),
     "labels": Why.LABELS_READ_OTHERWISE.of(
-        0.951, "every label read as one lower (1 as 0, 2 as 1, …)", "are the labels shifted?",
+        0.951, "every label read as one lower", "are the labels shifted?",
         "number the classes from 0"
     ),
     "normalised": Why.PREPARED_OTHERWISE.of("over-255 imagenet", 60, 12, 64),

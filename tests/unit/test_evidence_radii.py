@@ -7,7 +7,9 @@ import pytest
 
 import surefoot as sf
 from surefoot.conclude.comparison import joined_record
+from surefoot.core.claims import MeanRadius
 from surefoot.engine.proof_bench import decode_point, encode_point
+from surefoot.evidence.check import claim_words
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
 from tests.refusals import refused
@@ -52,6 +54,8 @@ def test_true_radii_pass_with_every_proof_done_again(study, run, tmp_path):
     assert answer.exit_code == 0, str(answer)
     assert "All 4 counterexamples of the file were run again; each fails" in answer.explain()
     assert "4 of 4 proofs were done again; each proves the radius" in answer.explain()
+    mean = next(c for c in run.record.claims if isinstance(c, MeanRadius))
+    assert answer.says == (claim_words(mean),)  # nothing bounds the quantile from below
 
 
 def test_an_invented_radius_is_refuted_by_points_and_by_the_prover(study, run, tmp_path):

@@ -42,7 +42,7 @@ def test_a_missing_class_that_shifted_the_others_is_named():
     accuracy, reading, question, way_out = doubt.values
     assert doubt.why is Why.LABELS_READ_OTHERWISE
     assert accuracy > 0.9
-    assert reading == "the labels from 6 on read as one higher (6 as 7, 7 as 8, …)"
+    assert reading == "the labels from 6 on read as one higher"
     assert question == "are the labels shifted?"
     assert "--class-names" in way_out
 
@@ -50,8 +50,8 @@ def test_a_missing_class_that_shifted_the_others_is_named():
 @pytest.mark.parametrize(
     ("shift", "words"),
     [
-        (1, "every label read as one lower (1 as 0, 2 as 1, …)"),
-        (-1, "every label read as one higher (0 as 1, 1 as 2, …)"),
+        (1, "every label read as one lower"),
+        (-1, "every label read as one higher"),
     ],
 )
 def test_classes_counted_from_one_are_noticed(shift, words):

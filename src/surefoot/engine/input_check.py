@@ -11,10 +11,7 @@ from surefoot.subject.inputs import Inputs
 from surefoot.subject.items import kind_of_items
 from surefoot.subject.protocols import Model, Perturbation, View
 
-WAY_OUT = (
-    "number the classes from 0, or pass their names in the model's order (class_names=, "
-    "--class-names)"
-)
+WAY_OUT = "number the classes from 0, or pass their names in the model's order (--class-names)"
 
 
 def refuse_bad_inputs(inputs: Inputs, model: Model, perturbation: Perturbation) -> None:

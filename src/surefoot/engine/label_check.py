@@ -156,13 +156,10 @@ def shifted(labels: Classes, predicted: Classes, classes: int) -> Relabelling | 
     if accuracy < same.sum() / n + _LEAST_GAIN or p_value > _RELABELLING_ERROR / 4 / classes:
         return None
     by, word = ((1, "higher"), (-1, "lower"))[which]
-    affected = [k for k in np.unique(labels).tolist() if k >= max(start, -by)]
     which_labels = "every label" if labels.min() >= start else f"the labels from {start} on"
-    examples = ", ".join(f"{k} as {k + by}" for k in affected[:2])
-    examples += ", …" if len(affected) > 2 else ""
-    read_as = {k: k + by if k in affected else k for k in np.unique(labels).tolist()}
-    description = f"{which_labels} read as one {word} ({examples})"
-    return Relabelling(description, accuracy, "are the labels shifted?", read_as)
+    read_as = {k: k + by if k >= max(start, -by) else k for k in np.unique(labels).tolist()}
+    reading = f"{which_labels} read as one {word}"
+    return Relabelling(reading, accuracy, "are the labels shifted?", read_as)
 
 
 def permuted(labels: Classes, predicted: Classes) -> Relabelling | None:

@@ -365,13 +365,12 @@ def _bounds(inputs: Inputs, model: Model) -> Finding:
     if bounds is None and low >= 0 and high >= _LEAST_PIXEL_MAXIMUM:
         return CheckStatus.WARNING, (
             f"no bounds given, and values range from {low:g} to {high:g}: if these are pixels and "
-            "the model takes values from 0 to 1, pass scale=255, bounds=(0, 1) "
-            "(--scale 255 --bounds 0,1)"
+            "the model takes values from 0 to 1, pass --scale 255 --bounds 0,1"
         )
     if bounds is None:
         return CheckStatus.WARNING, (
             f"no bounds given; values range from {low:g} to {high:g}; perturbed inputs are not "
-            "clipped: pass the valid range of the model, for example bounds=(0, 1) (--bounds 0,1)"
+            "clipped: pass the valid range of the model, for example --bounds 0,1"
         )
     if low < bounds.low or high > bounds.high:
         where = f"[{bounds.low:g}, {bounds.high:g}]"

@@ -84,7 +84,8 @@ class EvidenceCheck:
     `claims` has one check for each claim; `results` are those of the inputs and the summaries;
     `verdicts` those of what was required, empty where nothing was. `unmet` are the verdicts of
     the file that do not pass, in words, those that refute first. `again` is None without
-    model and data. `noted` is what the runs themselves found odd.
+    model and data. `noted` is what the runs themselves found odd. `says` is the first claim, its
+    assumptions in a few words.
     """
 
     run: str
@@ -98,10 +99,11 @@ class EvidenceCheck:
     unmet: tuple[str, ...] = ()
     again: Again | None = None
     noted: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "run", escape_unprintable(self.run))
-        for name in ("about", "not_covered", "unmet", "noted"):
+        for name in ("about", "not_covered", "unmet", "noted", "says"):
             own = tuple(map(escape_unprintable, getattr(self, name)))
             object.__setattr__(self, name, own)
 
@@ -186,9 +188,8 @@ class EvidenceCheck:
         refuted = [check for check in self._again if check.status is Status.REFUTED]
         lines = [self.conclusion, *_sentences(refuted[:1])]
         if self.exit_code != 1:
-            claim = "" if self.unmet or not self.claims else self.claims[0].subject
             odd = f"{len(self.noted)} notes of the run" if len(self.noted) > 1 else "1 note of it"
-            lines += [f"It says: {claim}"] * bool(claim)
+            lines += [f"It says: {claim}" for claim in self.says if not self.unmet]
             lines += [str(one) for one in self.checks[1:] if one.status is Status.OPEN][:1]
             lines += [f"Not covered: {one[:1].lower()}{one[1:]}" for one in self.not_covered[:1]]
             lines.append(self.signature.subject + f" {odd} under --explain." * bool(self.noted))

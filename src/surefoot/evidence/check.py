@@ -19,7 +19,7 @@ from surefoot.conclude.not_worse import not_worse_than
 from surefoot.conclude.radii import at_radii
 from surefoot.conclude.requirements import check_requirements
 from surefoot.conclude.scope import as_in_records
-from surefoot.core.claims import Best, Claim, RobustAtRadius, Verdict, limit_of
+from surefoot.core.claims import Best, Claim, MeanRadius, RobustAtRadius, Verdict, limit_of
 from surefoot.engine.label_check import label_doubt
 from surefoot.engine.outputs import CheckStatus
 from surefoot.errors import InvalidArgument, ReplayMismatch
@@ -47,7 +47,7 @@ from surefoot.records.record import (
     Samples,
 )
 from surefoot.report.clauses import quantity_words
-from surefoot.report.sentences import sentence
+from surefoot.report.sentences import briefly, sentence
 from surefoot.system.text import Json, escape_unprintable
 
 _NEVER = ("trust", "token_variable")
@@ -193,7 +193,8 @@ def _check(evidence: Evidence, signature: Check) -> EvidenceCheck:
         (*results, *check_words(evidence)),
         not_covered(evidence),
         tuple(check_verdicts(evidence) if sound else resting(check_verdicts(evidence))),
-        tuple(map(claim_words, unmet)),
+        tuple(claim_words(briefly(claim)) for claim in unmet),
+        says=_leading(evidence.record.claims),
         noted=noted(evidence),
     )
 
@@ -280,8 +281,7 @@ def _taken_on_trust(evidence: Evidence) -> list[str]:
     ]
     if any(isinstance(part.record.details, Radii) for part in parts):
         lines[0] = (
-            "Whether the proofs are right and the counterexamples fail: the journal has their "
-            f"outcome. Check both again where model and data are: {again}."
+            f"Whether the proofs are right and the counterexamples fail; check some again: {again}."
         )
         lines.append("The points drawn within and beyond each bracket, and how the file was read.")
     if any(isinstance(one.record.details, AttackSummary) for one in evidence.runs):
@@ -330,6 +330,13 @@ def claim_words(claim: Claim) -> str:
         return sentence(claim)
     except BROKEN:
         return f"{claim.kind}: {quantity_words(claim)}"
+
+
+def _leading(claims: Sequence[Claim]) -> tuple[str, ...]:
+    """The first claim, briefly; the mean radius where nothing bounds the quantile from below."""
+    around = claims[0].interval if claims else None
+    means = [c for c in claims if isinstance(c, MeanRadius) and around and around.low == 0]
+    return tuple(claim_words(briefly(claim)) for claim in (*means, *claims)[:1])
 
 
 def plain(value: object) -> Json:

@@ -14,7 +14,7 @@ from surefoot.commands.values import Given
 from surefoot.core.claims import Claim, Verdict
 from surefoot.report.export.sentence import markdown, visible
 from surefoot.report.junit import Case, case_of_verdict
-from surefoot.report.sentences import required_statement, sentence
+from surefoot.report.sentences import briefly, required_statement, sentence
 
 if TYPE_CHECKING:
     from surefoot.evidence.statement import Evidence
@@ -141,8 +141,8 @@ class GateVerdict:
 
     @property
     def message(self) -> str:
-        """The claim with its verdict, and by how much."""
-        return f"{self.sentence} {self.measured}".rstrip()
+        """The claim with its verdict, its assumptions in a few words, and by how much."""
+        return f"{sentence(briefly(self.claim))} {self.measured}".rstrip()
 
     @property
     def statement(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from surefoot.core.claims import About, Claim, Verdict
 from surefoot.records.input_table import groups_of
-from surefoot.records.record import COLUMNS, Radii, Record
+from surefoot.records.record import COLUMNS, Record
 from surefoot.report.clauses import capitalised, perturbation_at_level
 from surefoot.report.formatting import file_name, with_full_stop
 from surefoot.report.tables import Table
@@ -114,13 +114,8 @@ def rung_cautions(record: Record, verdicts: Iterable[Claim], name: str = "") -> 
 
 
 def _rung_lines(record: Record) -> list[str]:
-    if not record.rung:
-        return []
-    others = "on other inputs" if isinstance(record.details, Radii) else "whatever the seeds"
-    return [
-        f"Run {record.rung + 1:,} of this question in this store, {others}: its verdict spends "
-        f"{rung(1.0, record.rung):.2g} of the error."
-    ]
+    line = f"Run {record.rung + 1:,} of this question in this store: its verdict spends "
+    return [f"{line}{rung(1.0, record.rung):.2g} of the error."] * bool(record.rung)
 
 
 def group_facts(record: Record) -> list[str]:
@@ -146,7 +141,7 @@ def preflight_cautions(record: Record, name: str = "") -> tuple[Caution, ...]:
     head = f"{name}: " if name else ""
     return tuple(
         Caution(
-            f"Note: {head}{f.name}: {with_full_stop(f.finding)}",
+            f"Note: {head}{'' if f.blocks else f'{f.name}: '}{with_full_stop(f.finding)}",
             f.is_urgent,
             f.blocks,
             f.blocks is not None or f.name == COLUMNS,

@@ -102,7 +102,7 @@ _PREPARATIONS = {
     "over-255": ("values divided by 255", "--scale 255"),
     "times-255": (
         "values times 255",
-        "--scale 1 for data of 0 to 255, --scale 0.00392157 for data of 0 to 1, and --bounds 0,255",
+        "--bounds 0,255, with --scale 1 for data of 0 to 255, --scale 0.00392157 of 0 to 1",
     ),
     "normalised": ("the images as they are", "no --normalise"),
     "bgr": ("the channels in reverse order (BGR)", "the channels in that order"),
@@ -207,8 +207,8 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     Why.EQUAL_VALUES: "all models have the same value, so there is nothing to correlate",
     # Answers to clean inputs.
     Why.IMPLAUSIBLE: lambda right, inputs, doubt: (
-        f"{right:,} of {inputs:,} clean inputs are right ({100 * right / inputs:.1f} %), so a PASS "
-        f"would mean nothing: {doubt} (--accept-clean-accuracy overrides this)"
+        f"{right:,} of {inputs:,} clean inputs are right: {doubt} (--accept-clean-accuracy "
+        "overrides this)"
     ),
     Why.ONE_CLASS_GIVEN: (
         "the model gives all of them one class, and the labels have {0:,}: check scaling, "
@@ -228,15 +228,13 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     ),
     Why.FEW_TO_DOUBT: "{0}; the inputs are too few to tell",
     Why.HARDLY_A_RADIUS: (
-        "the images range over {1:.3g}, and a radius of {0:.2g} is less than one grey level, so a "
-        "PASS would mean nothing: require it in the unit of the data, 8 for 8/255 "
-        "(--accept-clean-accuracy overrides this)"
+        "the images range over {1:.3g}, and a radius of {0:.2g} is less than one grey level: "
+        "require it in the unit of the data, 8 for 8/255 (--accept-clean-accuracy overrides this)"
     ),
     Why.HARDLY_A_CHANGE: (
-        "the images range over {1:.3g}, and trials of the first change a value by up to {0:.2g}, "
-        "so a PASS would mean nothing: give the level in the unit of the data, or pass --scale 255 "
-        "where the model takes values from 0 to 1, else --bounds 0,255 where a level is a share of "
-        "the range (--accept-clean-accuracy overrides this)"
+        "the images range over {1:.3g}, and trials of the first change a value by up to {0:.2g}: "
+        "give the level in that unit, or pass --scale 255 (the model takes 0 to 1) or --bounds "
+        "0,255 (levels are shares of it; --accept-clean-accuracy overrides this)"
     ),
     # Tails.
     Why.EQUAL_SEVERITIES: "all {0} severities are {1:g}: there is no distribution to fit",

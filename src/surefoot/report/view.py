@@ -233,9 +233,11 @@ class View:
     @property
     def first_cautions(self) -> list[str]:
         """The cautions right below the verdicts, the urgent ones first; these alone if blocked."""
-        if self._blocked:
-            return [one.text for one in self._not_in_verdicts if one.urgent]
-        ordered = sorted(self._not_in_verdicts, key=lambda one: not (one.urgent or one.before))
+        others = self._not_in_verdicts
+        if self._blocked:  # one reason is enough: the same option often mends two
+            given = len(others) < len(self.warnings)
+            return [one.text for one in others if one.urgent and not (given and one.blocks)]
+        ordered = sorted(others, key=lambda one: not (one.urgent or one.before))
         urgent = sum(one.urgent or one.before for one in ordered)
         return [one.text for one in ordered[: max(urgent, _CAUTIONS_ABOVE)]]
 

@@ -136,8 +136,8 @@ def _kept(member: Member) -> float:
     return whole.value if isinstance(whole, Estimate) else 0.0
 
 
-def member_table(record: Record, comparison: Comparison) -> tables.Table:
-    """A row for each model or level."""
+def member_table(record: Record, comparison: Comparison, *, alone: bool = True) -> tables.Table:
+    """A row for each model or level, with the confidence where it is read `alone`."""
     if comparison.along == "perturbed model":
         return _table_of_perturbed(record, comparison)
     models, tail = comparison.along == "model", record.study.is_tail
@@ -158,8 +158,8 @@ def member_table(record: Record, comparison: Comparison) -> tables.Table:
         cells = tables.whole_cells(record, m.whole)
         rows.append((m.name, *cells, *(cell(m) for cell in shown.values())))
     title = "Ranking" if models else "Results by level"
-    claim = next((c for c in record.claims if not isinstance(c, Best | FailureDifference)), None)
-    lines = [] if claim is None else [with_full_stop(capitalised(confidence_clause(claim)))]
+    said = [c for c in record.claims if alone and not isinstance(c, Best | FailureDifference)]
+    lines = [with_full_stop(capitalised(confidence_clause(claim))) for claim in said[:1]]
     loss = ["Clean loss: mean cross-entropy of the clean inputs."] * ("clean loss" in shown)
     note = " ".join([*lines, *loss, *attack.attack_notes(attacks)])
     return tables.Table(title, headings, tuple(rows), 1, note)
@@ -205,7 +205,7 @@ def view(shown: Shown, comparison: Comparison) -> View:
         key_claims=own if headline == best else (),
         facts=tuple(_facts(record, comparison, same_draws=not _generators_differ(parts))),
         sections=_sections(record, comparison),
-        answer=member_table(record, comparison),
+        answer=member_table(record, comparison, alone=False),
         provenance=tuple(
             (name, (("Study", f"{part.digest}; {part.trials:,} trials"),))
             for name, part in parts.items()
