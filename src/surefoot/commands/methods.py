@@ -9,7 +9,7 @@ from typing import Any
 from surefoot.commands import options as o
 from surefoot.commands import values as v
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import option, option_name, refused, refused_value
+from surefoot.records.options import PRECISION, option, option_name, refused, refused_value
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def mean_or_each(
             f"must be these or population, got {about!r}: the mean over these inputs, or over the "
             "population that they are a sample of",
         )
-    stated = o.PRECISION if options.precision is None else options.precision
+    stated = PRECISION if options.precision is None else options.precision
     precision = v.as_number("precision", stated)
     return MEANS[about](precision=precision, error=v.error_from(options.confidence))
 

@@ -14,7 +14,7 @@ from surefoot.commands import values as v
 from surefoot.commands.caller import Answer, Caller
 from surefoot.commands.option import PANEL_OF_RUN
 from surefoot.errors import InvalidArgument
-from surefoot.records.options import FileOptions, Option, option, same_option
+from surefoot.records.options import PRECISION, FileOptions, Option, option, same_option
 
 if TYPE_CHECKING:
     from surefoot.report.tables import Table
@@ -62,7 +62,7 @@ class PlanOptions:
 
     precision: v.Number | None = option(
         None,
-        f"Plan `estimate` with this precision of the mean (default: {o.PRECISION}).",
+        f"Plan `estimate` with this precision of the mean (default: {PRECISION}).",
         common=True,
     )
     about: str | None = option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.commands import options as o
 from surefoot.commands import values as v
-from surefoot.records.options import option, refused, refused_value, same_option
+from surefoot.records.options import PRECISION, option, refused, refused_value, same_option
 
 if TYPE_CHECKING:
     from surefoot.commands.caller import Caller
@@ -33,7 +33,7 @@ class SuiteOptions:
     )
     precision: v.Number | None = option(
         None,
-        f"Half-width of the interval of each cell (default: {o.PRECISION}; of inputs of more than "
+        f"Half-width of the interval of each cell (default: {PRECISION}; of inputs of more than "
         f"{_LARGE_INPUT:,} values one pass).",
         common=True,
     )
@@ -74,7 +74,7 @@ class SuiteOptions:
         precision, passes = self.precision, self.passes
         large = values > _LARGE_INPUT and about[self.about] is About.THESE
         if precision is None and passes is None:
-            precision, passes = (None, 1) if large else (o.PRECISION, None)
+            precision, passes = (None, 1) if large else (PRECISION, None)
         number = None if precision is None else v.as_number("precision", precision)
         return CellPlan(number, passes, about[self.about], v.error_from(self.confidence))
 
@@ -147,7 +147,7 @@ def _budget_words(plan: CellPlan, measurement: SuiteOptions) -> str:
         return ""
     return (
         f"inputs are large: {plan.passes} trial of each in every cell "
-        f"(--precision {o.PRECISION} for narrower intervals)"
+        f"(--precision {PRECISION} for narrower intervals)"
     )
 
 
