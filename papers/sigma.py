@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -178,11 +178,14 @@ def resample_all(
     brackets: tuple[Brackets, ...], over: sf.population.AlgorithmOne, how: Drawing
 ) -> list[Runs]:
     """The runs of each network; where these are many, in processes of their own."""
-    each = [(local, over, how) for local in brackets]
-    if len(each) * how.repeats <= _MANY_RUNS:
-        return [resample(*one) for one in each]
+    return _of_each(resample, [(local, over, how) for local in brackets], how.repeats)
+
+
+def _of_each(work: Callable[..., Any], each: Sequence[tuple[Any, ...]], repeats: int) -> list[Any]:
+    if len(each) * repeats <= _MANY_RUNS:
+        return [work(*one) for one in each]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        return list(pool.map(resample, *zip(*each, strict=True)))
+        return list(pool.map(work, *zip(*each, strict=True)))
 
 
 def resample(local: Brackets, over: sf.population.AlgorithmOne, how: Drawing) -> Runs:
@@ -436,7 +439,13 @@ def table_4_2(request: Request) -> Exhibit:
     """Three tables: averages and ground truth, lowest to highest, coverage."""
     networks = networks_of(request)
     rows = tuple(_statistics(n) for n in networks.every)
-    coverage = tuple(row for n in networks.every for row in n.coverage())
+    # Without the grids of the posteriors, which would take seconds to send.
+    bare = [
+        (replace(n, draws=tuple(replace(draw, posterior=None) for draw in n.draws)),)
+        for n in networks.every
+    ]
+    rows_of_each = _of_each(Network.coverage, bare, networks.every[0].repeats)
+    coverage = tuple(row for own in rows_of_each for row in own)
     kinds = (sf.population.AlgorithmOne.kind, sf.population.ShortestRanks.kind)
     of_kinds = [[row for row in coverage if row["estimator"] == kind] for kind in kinds]
     first, ranks = (spread([100 * row["coverage"] for row in own], ".0f", " %") for own in of_kinds)
