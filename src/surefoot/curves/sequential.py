@@ -44,8 +44,10 @@ CHECK_DOUBTS, CHECK_PASSES = -1.0, 0.6
 """Standard deviations by which a level may seem to be on another side than others imply, and what
 is spent on levels that seem so, in units of all inputs."""
 DIP, DIP_DOUBTS, DIP_PASSES = 0.02, -2.0, 2.0
-"""The same before a crossing is stated, of levels weaker than it, that may lie so far below the
-threshold: a dip among them makes it another crossing."""
+"""The same before a crossing is stated, of levels weaker than it that may lie so far below the
+threshold, as a share of the inputs: a dip among them makes it another crossing. Chosen on simulated
+dips, published curves for tuning and network images, two hard curves seen before; a dip of fewer
+inputs, or between two levels of the lattice, is still missed (docs/decisions/curves.md)."""
 
 
 def next_asks(known: KnownCurve) -> tuple[Ask, ...]:
