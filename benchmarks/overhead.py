@@ -123,7 +123,9 @@ def compare(
     """Rates of the engine and of the bare model, and the median ratio."""
     chosen = bench.inputs.subjects()[:subjects]
     first = chosen[0]
-    batch_size = fastest_batch_size(lambda n: bench.answer([Task(first, LEVEL, 0, n)]))
+    batch_size = fastest_batch_size(
+        lambda n: bench.answer([Task(first, LEVEL, 0, n)]), workers=workers
+    )
     each = max(trials // subjects, 1)
     batches = [bench.perturbed(Task(s, LEVEL, 0, batch_size)) for s in chosen[:8]]
     ratios, ours, bare = [], [], []
@@ -189,15 +191,15 @@ def where_the_time_goes(
     """Microseconds a trial spent in each part, on one batch."""
     subject = bench.inputs.subjects()[0]
     task = Task(subject, LEVEL, 0, batch_size)
-    x = bench.perturbed(task)
+    x = bench.perturbed_all([task])
     scores = bench.model.predict(x)
     labels = np.repeat(bench.references[:1], batch_size)
     parts = {
-        "draw and apply": lambda: bench.perturbed(task),
+        "draw and apply": lambda: bench.perturbed_all([task]),
         "predict": lambda: bench.model.predict(x),
         "judge": lambda: bench.prop.severity(scores, labels),
         "tally": lambda: sf.methods.Counts.of(bench.prop.severity(scores, labels), 0.0),
-        "whole batch_size": lambda: bench.answer([task]),
+        "whole batch": lambda: bench.answer([task]),
     }
     return [[name, f"{1e6 * fastest(run) / batch_size:.2f}"] for name, run in parts.items()]
 

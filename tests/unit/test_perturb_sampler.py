@@ -199,9 +199,11 @@ def test_noise_of_compiled_code_is_numpys_bit_for_bit(library, noise, bounds, sh
         x = np.random.default_rng(0).random((rows, *shape), dtype=np.float32)
         drawn = noise.draw(stream(1, "a", noise.kind, 3, x), stop, shape)[start:]
         truth = noise.apply(x, drawn, noise.level, bounds)
-        key, out = block_key(1, "a", noise.kind, 3), np.empty_like(truth)
-        add(out, x, key, start, noise.additive, noise.level, bounds)
-        np.testing.assert_array_equal(out.view(np.uint32), truth.view(np.uint32))
+        part = block_key(1, "a", noise.kind, 3), start, stop, noise.level
+        of = np.arange(stop - start) % rows
+        out = add(noise.additive, bounds, x, np.tile(of, 2), [part] * 2)
+        twice = np.concatenate([truth, truth])
+        np.testing.assert_array_equal(out.view(np.uint32), twice.view(np.uint32))
 
 
 def test_a_batch_of_several_inputs_is_the_same_drawn_together_and_apart():

@@ -19,7 +19,7 @@ BESIDE = Path(__file__).with_name("_compiled.so")
 STEPS = ctypes.c_ssize_t * 3
 _PLACE, _LONG, _WHOLE, _REAL = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_float
 _ARGUMENTS: dict[str, list[Any]] = {
-    "add_uniform": [_PLACE, _PLACE, ctypes.c_char_p, *[_LONG] * 4, *[_REAL] * 4],
+    "add_uniform": [*[_PLACE] * 3, ctypes.c_char_p, _LONG, _LONG, _REAL, _REAL],
     "read_ziggurat": [_PLACE, _PLACE],
     "normals": [_PLACE, _LONG, *[_PLACE] * 3],
     "sample": [

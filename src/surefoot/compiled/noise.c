@@ -13,7 +13,7 @@
 #define WIDEST
 #endif
 
-enum { SOME = 8192 }; /* numbers worked on together, so that they stay in a near cache */
+enum { SOME = 512 }; /* numbers worked on together: as many as are stored while the next are drawn */
 
 static inline float within(float v, float low, float high)
 {
@@ -46,44 +46,52 @@ WIDEST static void add_shares(const float *restrict x, const uint32_t *restrict 
     }
 }
 
-/* Rows [start, stop) of a block of uniform noise on rows of `size` values: x + (u * factor + shift),
-   within the bounds. The numbers u are those that NumPy draws from SFC64 with this key: of each
-   number of 64 bits first the lower half, then the upper, 24 bits of each. x_next is the step to
-   the next row of x, 0 where all rows are the same. */
-void add_uniform(float *restrict out, const float *restrict x, const uint64_t *key, ptrdiff_t start,
-                 ptrdiff_t stop, ptrdiff_t size, ptrdiff_t x_next, float factor, float shift,
-                 float low, float high)
+/* Rows [start, stop) of a block of uniform noise: the generator's key, and the noise of a number u
+   of [0, 1), u * factor + shift. */
+struct part {
+    uint64_t key[3];
+    int64_t start, stop;
+    float factor, shift;
+};
+
+/* Parts of blocks one after the other, on rows of `size` values: row rows[i] of x plus noise is the
+   i-th row of `out`, within the bounds. The numbers u are those that NumPy draws from SFC64 with
+   the key: of each number of 64 bits first the lower half, then the upper, 24 bits of each. */
+void add_uniform(float *restrict out, const float *restrict x, const int64_t *rows,
+                 const struct part *parts, ptrdiff_t count, ptrdiff_t size, float low, float high)
 {
-    struct sfc64 state = {key[0], key[1], key[2], 1};
-    ptrdiff_t skipped = start * size, left = (stop - start) * size, place = 0, row = 0;
     uint32_t bits[SOME + 2];
-    int have = 0; /* numbers at the front of `bits` that are not used yet */
-    for (ptrdiff_t i = 0; i < skipped / 2; i++)
-        next(&state);
-    if (skipped % 2)
-        bits[have++] = next(&state) >> 32;
-    while (left > 0) {
-        int count = left < SOME ? (int)left : SOME;
-        while (have < count) {
-            uint64_t number = next(&state);
-            bits[have] = (uint32_t)number;
-            bits[have + 1] = (uint32_t)(number >> 32);
-            have += 2;
+    for (const struct part *p = parts; p < parts + count; p++) {
+        struct sfc64 state = {p->key[0], p->key[1], p->key[2], 1};
+        ptrdiff_t skipped = p->start * size, left = (p->stop - p->start) * size, place = 0;
+        int have = 0; /* numbers at the front of `bits` that are not used yet */
+        for (ptrdiff_t i = 0; i < skipped / 2; i++)
+            next(&state);
+        if (skipped % 2)
+            bits[have++] = next(&state) >> 32;
+        while (left > 0) {
+            int some = left < SOME ? (int)left : SOME;
+            while (have < some) {
+                uint64_t number = next(&state);
+                bits[have] = (uint32_t)number;
+                bits[have + 1] = (uint32_t)(number >> 32);
+                have += 2;
+            }
+            for (int done = 0; done < some;) {
+                int line = size - place < some - done ? (int)(size - place) : some - done;
+                add_shares(x + *rows * size + place, bits + done, line, p->factor, p->shift, low,
+                           high, out);
+                out += line;
+                done += line;
+                place += line;
+                if (place == size)
+                    place = 0, rows++;
+            }
+            if (have > some)
+                bits[0] = bits[some];
+            have -= some;
+            left -= some;
         }
-        for (int done = 0; done < count;) {
-            int line = size - place < count - done ? (int)(size - place) : count - done;
-            const float *given = x + row * x_next + place;
-            add_shares(given, bits + done, line, factor, shift, low, high, out);
-            out += line;
-            done += line;
-            place += line;
-            if (place == size)
-                place = 0, row++;
-        }
-        if (have > count)
-            bits[0] = bits[count];
-        have -= count;
-        left -= count;
     }
 }
 

@@ -40,6 +40,9 @@ _REPEATS = 3
 """Timings of each size. The fastest counts, so that one slow reading does not decide."""
 _LONG_SECONDS = 0.03
 """Seconds of a batch that need no third timing: a slow reading is a small part of them."""
+_SECONDS_A_SHARER = 2e-5
+"""What a batch costs besides for each other worker: they wait for Python's lock several times, and
+sixteen of them lose 0.3 ms of every batch."""
 
 
 MOST_GROWTH = 64
@@ -79,9 +82,12 @@ def take_batch(queue: deque[Task], size: int, block: int) -> list[Task]:
 
 
 def fastest_batch_size(
-    run: Callable[[int], object], sizes: Sizes = ON_CPU, largest: int | None = None
+    run: Callable[[int], object],
+    sizes: Sizes = ON_CPU,
+    largest: int | None = None,
+    workers: int = 1,
 ) -> int:
-    """The largest short batch that is about as fast per trial as the fastest.
+    """The largest short batch that is about as fast per trial as the fastest, for so many workers.
 
     `run` runs a batch of the given size. Sizes grow until a batch would take too long, does not fit
     into memory, or is much slower per trial than the best. They begin with less where that is too
@@ -105,12 +111,12 @@ def fastest_batch_size(
                 seconds = min(seconds, *(_seconds(run, size) for _ in range(_REPEATS - 2)))
         except OutOfMemory:
             break
-        rates[size] = size / seconds
+        rates[size] = size / (seconds + _SECONDS_A_SHARER * (workers - 1))
         if rates[size] < _HOPELESS * max(rates.values()):
             break
         size *= sizes.growth
     if sizes is not ON_CPU and first > sizes.seconds * rates.get(first, 0):  # too large a beginning
-        return fastest_batch_size(run, ON_CPU, first)
+        return fastest_batch_size(run, ON_CPU, first, workers)
     nearly_best = [n for n, rate in rates.items() if rate >= _NEARLY_BEST * max(rates.values())]
     short = [n for n in nearly_best if n <= _ENOUGH_SECONDS * rates[n]]
     return max(short, default=min(nearly_best, default=1))

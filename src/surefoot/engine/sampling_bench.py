@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Generic, TypeVar
 
@@ -22,6 +22,7 @@ from surefoot.engine.devices import on_device_of
 from surefoot.engine.outputs import joined
 from surefoot.errors import ModelFailed, OutOfMemory
 from surefoot.inputs.arrays import channels_last
+from surefoot.perturb._ops.compiled_numbers import Parts, Rows, compiled_noise
 from surefoot.perturb._ops.definition import Normal, Uniform
 from surefoot.subject.inputs import Inputs
 from surefoot.subject.protocols import (
@@ -95,6 +96,20 @@ def draws_nothing(perturbation: Perturbation, inputs: Inputs) -> bool:
 def draws_blocks(perturbation: Perturbation) -> bool:
     """Whether it draws in several calls, so that the numbers of a trial need its whole block."""
     return not isinstance(perturbation.draw, Uniform | Normal)
+
+
+def _all_of(parts: list[Outputs]) -> Outputs:
+    return parts[0] if len(parts) == 1 else joined(parts)
+
+
+def _bytes_of(outputs: Outputs) -> float:
+    """A list of objects has no size that is known."""
+    return math.inf if isinstance(outputs, list) else outputs.nbytes
+
+
+def _beside(outputs: Outputs, values: NDArray[np.int64]) -> Array:
+    """The values on the device of the outputs."""
+    return values if isinstance(outputs, list) else on_device_of(outputs, values)
 
 
 def _is_empty(drawn: Drawn) -> bool:
@@ -196,14 +211,20 @@ class SamplingBench(Generic[S_co]):
         """The same, with every trial run; the device gets all work before anything waits for it."""
         if self._named_by_row:
             keys, rows = self._keys_and_rows(tasks)
-            return self._judge(self._perturbed_by_row(tasks, keys, rows), tasks, rows)
+            x = self._perturbed_by_row(tasks, keys, rows)
+            return self._judge(self._outputs(x, tasks), tasks, rows)
         if self.rows_at_once is None:
-            return self._judge(self.perturbed_all(tasks), tasks, None)
+            return self._judge(self._outputs(self.perturbed_all(tasks), tasks), tasks, None)
         queue, parts = deque(tasks), list[_Judged]()
         size = max(self.rows_at_once, _CACHE_BYTES // max(1, self.inputs.row_bytes))
+        waiting, outputs = list[Task](), list[Outputs]()
         while queue:
             part = take_batch(queue, size, self.block)
-            parts.append(self._judge(self.perturbed_all(part), part, None))
+            waiting += part
+            outputs.append(self._outputs(self.perturbed_all(part), part))
+            if not queue or sum(map(_bytes_of, outputs)) > _CACHE_BYTES:
+                parts.append(self._judge(_all_of(outputs), waiting, None))
+                waiting, outputs = [], []
         if len(parts) == 1:
             return parts[0]
         others = None
@@ -214,17 +235,16 @@ class SamplingBench(Generic[S_co]):
 
     def severities_of(self, x: Array, tasks: Sequence[Task]) -> NDArray[np.floating]:
         """The severity of each row of `x`, which is what became of the trials of these tasks."""
-        return self._judge(x, tasks, None)[0]
+        return self._judge(self._outputs(x, tasks), tasks, None)[0]
 
-    def _judge(self, x: Array, tasks: Sequence[Task], rows: Array | None) -> _Judged:
+    def _judge(self, outputs: Outputs, tasks: Sequence[Task], rows: Array | None) -> _Judged:
         references: Outputs
         if isinstance(self.references, list):
             references = [self.references[row] for row in self._rows_of(tasks).tolist()]
         elif rows is not None:
             references = self._resident_references[rows]
         else:
-            references = on_device_of(x, self.references[self._rows_of(tasks)])
-        outputs = self._outputs(x, tasks)
+            references = _beside(outputs, self.references[self._rows_of(tasks)])
         try:
             severity = self.prop.severity(outputs, references)
         except ModelFailed as error:
@@ -232,7 +252,7 @@ class SamplingBench(Generic[S_co]):
         other = None
         if (others := self._others_of(tasks)).max(initial=-1) >= 0:
             labels = np.repeat(np.maximum(others, 0), [task.units for task in tasks])
-            other = to_host(self.prop.severity(outputs, on_device_of(x, labels)))
+            other = to_host(self.prop.severity(outputs, _beside(outputs, labels)))
         severities = devices.nan_where_not_finite(outputs, severity, self.prop.limit)
         self._refuse_nan(severities, tasks)
         return severities, other
@@ -251,7 +271,7 @@ class SamplingBench(Generic[S_co]):
         try:
             most = self.rows_at_once or len(x)
             parts = [self.model.predict(x[k : k + most]) for k in range(0, len(x), most)]
-            outputs = parts[0] if len(parts) == 1 else joined(parts)
+            outputs = _all_of(parts)
         except ModelFailed as error:
             raise ModelFailed(f"{words_of_tasks(tasks)}: {error}") from error
         except OutOfMemory as error:
@@ -276,19 +296,19 @@ class SamplingBench(Generic[S_co]):
         """The perturbed inputs of all tasks, one after the other."""
         if self._named_by_row:
             return self._perturbed_by_row(tasks, *self._keys_and_rows(tasks))
-        noise = self._host_noise
+        noise, kind = self._host_noise, self.perturbation.kind
         # At level 0 the inputs are left as they are, which `apply` knows and the compiled code does
         # not (docs/decisions/sampler.md).
         if noise is None or any(task.level == 0 for task in tasks):
             if self._apply_at_once(tasks):
                 return self._perturbed_at_once(tasks)
             return devices.concatenated([self.perturbed(task) for task in tasks])
-        units = sum(task.units for task in tasks)
-        out = np.empty((units, *self.inputs.x.shape[1:]), dtype=np.float32)
-        for task, end in zip(tasks, accumulate(task.units for task in tasks), strict=True):
-            clean = self.model.place(self._clean_inputs(task))
-            noise.write(out[end - task.units : end], clean, task)
-        return out
+        parts = [
+            (streams.block_key(self.seed, t.subject.name, kind, number), start, stop, t.level)
+            for t in tasks
+            for number, start, stop in self._blocks(t)
+        ]
+        return noise(self._placed, self._rows_of(tasks), parts)
 
     def _apply_at_once(self, tasks: Sequence[Task]) -> bool:
         """Whether one call can perturb all: few trials each of many inputs, at one level."""
@@ -348,13 +368,19 @@ class SamplingBench(Generic[S_co]):
         return x[rows[0] : rows[0] + 1] if len(rows) == 1 else x[self.rows_of_task(task)]
 
     @cached_property
-    def _host_noise(self) -> streams.HostNoise | None:
+    def _host_noise(self) -> Callable[[Rows, NDArray[np.intp], Parts], Rows] | None:
         """Compiled code that draws and adds in one pass, where the perturbation is such noise."""
-        if self.inputs.axes:
+        noise: Additive | None = getattr(self.perturbation, "additive", None)
+        like, add = self.model.place(self.inputs.x[:1]), compiled_noise()
+        plain = isinstance(like, np.ndarray) and like.dtype == np.float32
+        if add is None or noise is None or noise.normal or not plain or self.inputs.axes:
             return None
-        placed = self.model.place(self.inputs.x[:1])
-        bounds = self.model.signature.bounds
-        return streams.host_noise(self.perturbation, placed, self.seed, self.block, bounds)
+        return partial(add, noise, self.model.signature.bounds)
+
+    @cached_property
+    def _placed(self) -> NDArray[np.float32]:
+        """All inputs as compiled code reads them."""
+        return np.ascontiguousarray(self.model.place(self.inputs.x))
 
     @cached_property
     def _named_by_row(self) -> bool:

@@ -23,14 +23,8 @@ from numpy.typing import NDArray
 
 from surefoot.compiled.gpu import launch
 from surefoot.core.results import Interval
-from surefoot.core.tasks import Task
-from surefoot.perturb._ops.compiled_numbers import (
-    NoiseAdder,
-    compiled_noise,
-    compiled_normals,
-    set_state,
-)
-from surefoot.subject.protocols import Additive, Array, Perturbation, Stream
+from surefoot.perturb._ops.compiled_numbers import compiled_normals, set_state
+from surefoot.subject.protocols import Additive, Array, Stream
 
 _THREADS = 256
 """Threads of a block of the kernel, each with one counter or four in a row."""
@@ -333,41 +327,3 @@ def stream(seed: int, subject: str, kind: str, block: int, like: Array) -> Strea
     generator = torch.Generator(device=like.device)
     generator.manual_seed(int.from_bytes(key[:8], "little") >> 1)
     return TorchDeviceStream(generator)
-
-
-Rows = NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
-class HostNoise:
-    """Writes the perturbed inputs of a task: the values that `draw` and `apply` give."""
-
-    add: NoiseAdder
-    noise: Additive
-    kind: str
-    seed: int
-    block: int
-    bounds: Interval | None
-
-    def write(self, out: Rows, clean: Array, task: Task) -> None:
-        """One row of `out` for each trial; `clean` has one row for all of them, or one for each."""
-        x = np.ascontiguousarray(clean)
-        for number in range(task.start // self.block, (task.stop - 1) // self.block + 1):
-            begin = number * self.block
-            start, stop = max(task.start, begin), min(task.stop, begin + self.block)
-            rows = slice(start - task.start, stop - task.start)
-            key = block_key(self.seed, task.subject.name, self.kind, number)
-            part = x if len(task.subject.rows) == 1 else x[rows]
-            self.add(out[rows], part, key, start - begin, self.noise, task.level, self.bounds)
-
-
-def host_noise(
-    perturbation: Perturbation, like: Array, seed: int, block: int, bounds: Interval | None
-) -> HostNoise | None:
-    """For a perturbation that is uniform noise on arrays like this; else None, as without C."""
-    noise: Additive | None = getattr(perturbation, "additive", None)
-    add = compiled_noise()
-    plain = isinstance(like, np.ndarray) and like.dtype == np.float32
-    if add is None or noise is None or noise.normal or not plain:
-        return None
-    return HostNoise(add, noise, perturbation.kind, seed, block, bounds)

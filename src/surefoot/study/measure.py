@@ -171,7 +171,7 @@ def batch_size(study: StudyParts, bench: SamplingBench[Any], subject: Subject, l
 
     if study.spec.generator == "sfc64":
         most = most_trials(study.fitted.row_bytes, workers)
-        return batching.fastest_batch_size(run, batching.ON_CPU, most)
+        return batching.fastest_batch_size(run, batching.ON_CPU, most, workers)
     bounded = within_memory(run, device_of(bench), workers)
     if workers > 1:  # by a thread of the run itself, which then has what the libraries keep
         threads = kept_threads(workers)

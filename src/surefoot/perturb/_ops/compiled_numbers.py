@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,11 @@ from surefoot.core.results import Interval
 from surefoot.subject.protocols import Additive
 
 Rows = NDArray[np.float32]
-NoiseAdder = Callable[[Rows, Rows, bytes, int, Additive, float, Interval | None], None]
+Parts = Sequence[tuple[bytes, int, int, float]]
+"""Of each block the state of its generator, the rows [start, stop) that are drawn, the level."""
+NoiseAdder = Callable[[Additive, Interval | None, Rows, NDArray[np.intp], Parts], Rows]
+_PART = struct.Struct("=24sqqff")
+"""`struct part` of `noise.c`."""
 
 
 @lru_cache(maxsize=4)
@@ -29,24 +34,24 @@ def compiled_noise(library: Path = BESIDE) -> NoiseAdder | None:
         return None
 
     def add(
-        out: Rows,
-        x: Rows,
-        key: bytes,
-        start: int,
-        noise: Additive,
-        level: float,
-        bounds: Interval | None,
-    ) -> None:
-        """Write to `out` one row of `x`, or each, plus the noise of its trials from `start` on.
+        noise: Additive, bounds: Interval | None, x: Rows, rows: NDArray[np.intp], parts: Parts
+    ) -> Rows:
+        """These rows of `x`, which is contiguous, plus the noise of these parts of blocks.
 
-        `key` is the state of the block's generator; both arrays are contiguous.
+        One call for all, since workers wait for Python's lock after each.
         """
         low, high = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
-        size = x[0].size
+        packed = b"".join(
+            _PART.pack(key, start, stop, noise.factor * level, noise.shift * level)
+            for key, start, stop, level in parts
+        )
+        places = np.ascontiguousarray(rows, dtype=np.int64)
+        out = np.empty((len(rows), *x.shape[1:]), dtype=np.float32)
         compiled.add_uniform(
-            out.ctypes.data, x.ctypes.data, key, start, start + len(out), size,
-            0 if len(x) == 1 else size, noise.factor * level, noise.shift * level, low, high,
+            out.ctypes.data, x.ctypes.data, places.ctypes.data, packed, len(parts), x[0].size, low,
+            high,
         )  # fmt: skip
+        return out
 
     return add
 
