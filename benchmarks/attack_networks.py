@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=20_000, help="training images")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    chosen.out.mkdir(parents=True, exist_ok=True)
     for name, build in TRAINED.items():
         data, radius = SETS[name]
         arrays = np.load(chosen.data / f"{data}.npz")

@@ -53,7 +53,8 @@ def few(x): return x
 
 
 @pytest.fixture
-def folder(cwd):
+def folder(cwd, monkeypatch):
+    monkeypatch.delitem(sys.modules, "mine", raising=False)  # another test's module of that name
     (cwd / "mine.py").write_text(CODE)
     (cwd / "sub").mkdir()
     (cwd / "sub" / "random.py").write_text(CODE)  # the name of a module of Python

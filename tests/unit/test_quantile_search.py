@@ -26,10 +26,10 @@ from tests.refusals import refused
 class World:
     """Inputs with known critical levels, an attack that is off, and a prover that may give up."""
 
-    def __init__(self, levels, *, blunt=0.1, hard=(), seed=0):
+    def __init__(self, levels, *, blunt=0.1, hard=(), seed=0, vague=False):
         self.levels = np.asarray(levels, float)
         self.details = self.levels * (1 + blunt * np.random.default_rng(seed).random(len(levels)))
-        self.hard = set(hard)
+        self.hard, self.vague = set(hard), vague
         self.proofs = self.glances = self.attacks = 0
 
     def answer(self, ask):
@@ -43,6 +43,8 @@ class World:
             if ask.level < 0.7 * true:
                 return Proof(ask.level, None, "", "proved at the goal", 1, 0.01)
             self.attacks += 1
+            if self.vague and ask.level < 2 * self.details[i]:
+                return Proof(0.0, None, "", "out of nodes", 0, 0.1)
             return Proof(0.0, float(self.details[i]), "w", "refuted at the goal", 0, 0.1)
         self.proofs += 1
         if i in self.hard:
@@ -127,6 +129,27 @@ def test_it_stops_when_the_quantile_is_known():
     assert settled.quantile.note is None
     short = World(true[:80]).run(sf.methods.CriticalQuantile(within=1e-5, size=80))
     assert (short.quantile.note.why, short.quantile.note.values[0]) == (Why.NOT_WITHIN, 80)
+
+
+def test_what_a_glance_neither_proves_nor_refutes_is_proved():
+    true = levels(2000, 7)
+    for n, within in ((200, None), (2000, 0.01)):
+        world = World(true[:n], vague=True)
+        settled = world.run(sf.methods.CriticalQuantile(within=within, size=n))
+        quantile = np.quantile(true, 0.05)
+        assert 0.5 * quantile < settled.quantile.interval.low < quantile
+        assert quantile < settled.quantile.interval.high < 0.03
+        assert settled.quantile.note is None
+
+
+def test_nothing_is_proved_of_inputs_that_are_too_few_to_end_the_run():
+    world, asked = World(levels(2000, 7)), []
+    world.answer, answer = lambda ask: asked.append(ask) or answer(ask), world.answer
+    settled = world.run(sf.methods.CriticalQuantile(within=0.006, size=2000))
+    first = next(i for i, ask in enumerate(asked) if ask.start >= 2000)
+    seen = {ask.start % 2000 for ask in asked[:first]}
+    assert len(seen) == len(settled.brackets)
+    assert settled.quantile.interval.width <= 0.012
 
 
 def test_misclassified_inputs_need_no_proof():

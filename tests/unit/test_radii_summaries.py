@@ -462,5 +462,5 @@ def test_all_radii_asked_for_share_one_limit_of_time(tmp_path, monkeypatch):
     study = linear_study(tmp_path, POINTS)
     known = Proof(0.0, None, "", "", 0, 4.0)
     task = Task(study.fitted.subjects()[0], 0.1, 0, 1, known=known)
-    bench_of(study, BuiltInProver(None)).answer([task])
+    bench_of(study, BuiltInProver(None, device="")).answer([task])
     assert limits == [pytest.approx(1.0)]

@@ -222,8 +222,13 @@ class ProofBench:
             return list(threads.map(proof, range(len(tasks))))
 
     def _begins(self, task: Task) -> bool:
-        """Whether a task asks for first bounds, or whether they may do."""
-        return bool(self.prover.device) and task.known is None and not self._whole(task)
+        """Whether a task asks for first bounds, or whether they may do.
+
+        They may do again at another level, where no counterexample is known.
+        """
+        known = task.level and isinstance(task.known, Proof) and task.known.high is None
+        new = task.known is None or known
+        return bool(self.prover.device and new) and not self._whole(task)
 
     def _whole(self, task: Task) -> bool:
         return task.level >= self.space.widest(self.inputs.x.shape[1:])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from surefoot.subject.protocols import Array
+from surefoot.subject.protocols import Array, array_namespace
 
 SIGMOID, TANH = -1.0, -2.0
 """In place of a slope. Both are shift + half·tanh(half·v), with a half of ½ or 1."""

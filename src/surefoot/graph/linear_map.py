@@ -18,11 +18,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_compat import device, is_numpy_array
 from numpy.typing import NDArray
 
 from surefoot.graph.onnx_file import WindowLayout
-from surefoot.subject.protocols import Array
+from surefoot.subject.protocols import Array, array_namespace
 
 Convert = Callable[[Array], Array]
 Index = NDArray[np.intp]

@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
@@ -23,6 +22,7 @@ from surefoot.graph.linear_map import (
     composed,
     dense_rows,
 )
+from surefoot.subject.protocols import array_namespace
 
 Floats = NDArray[np.float64]
 Values = NDArray[Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from surefoot.core.assumptions import Arithmetic, Assumption
@@ -28,12 +28,9 @@ _NOT_PROVED = "refuted at the goal"
 _BRACKET_PARTS = 4
 """A bracket may take one part in four of the width asked for. More inputs must make up for it, and
 their number grows with the inverse square of the width that is left."""
-_SHORT_SECONDS = 0.05
-"""CPU seconds to see whether an input is robust beyond the quantile: a bound (.002 s on a network
-of two layers of 256), else an attack, which is always ended (.05 s), and no time for a tree: with
-.1 the same inputs were proved and refuted there, and .05 more spent on each of the others."""
 _SHORT_NODES = 1
-"""Nodes for the same: a bound and an attack count none, and one node is too few for a tree."""
+"""Nodes to see whether an input is robust beyond the quantile: a bound and an attack count none,
+and one is too few for a tree. A limit in seconds would leave slow machines without the attack."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +87,6 @@ class CriticalQuantile(critical_level.Proving):
         """The limits of a glance, and of a proof."""
         seconds, nodes = self.seconds_per_input, self.nodes_per_input
         most = math.inf if seconds is None else seconds
-        if nodes is None:
-            return (ProofLimits(min(_SHORT_SECONDS, most)), ProofLimits(most))
         return (ProofLimits(most, _SHORT_NODES), ProofLimits(most, nodes))
 
     @property
@@ -142,7 +137,7 @@ class CriticalQuantile(critical_level.Proving):
             beyond, upto = self._beyond(known, ranks.high / size), min(2 * len(known), size)
             known += yield tuple(Ask(beyond, 1, i) for i in range(len(known), upto))
         tried: set[tuple[float, int | None]] = set()
-        while asks := [a for a in self._needed(known, ranks) if (a.level, a.start) not in tried]:
+        while asks := self._needed(known, ranks, tried):
             answers = yield tuple(asks)
             tried.update((ask.level, ask.start) for ask in asks)
             for ask, proof in zip(asks, answers, strict=True):
@@ -150,27 +145,41 @@ class CriticalQuantile(critical_level.Proving):
                 known[i] = known[i] + proof
 
     def _beyond(self, known: Sequence[Proof], share: float) -> float:
-        """A radius that is likely beyond the `share`-quantile, by two standard deviations."""
+        """A radius that is likely beyond the `share`-quantile, by a standard deviation."""
         fars = sorted(proof.far for proof in known if math.isfinite(proof.far))
         below = min(share, 1.0) * len(known)
-        place = math.ceil(below + 2 * math.sqrt(below)) - 1
+        place = math.ceil(below + math.sqrt(below)) - 1
         return min(fars[min(place, len(fars) - 1)], self.top) if fars else self.top
 
-    def _needed(self, known: Sequence[Proof], ranks: Ranks) -> list[Ask]:
-        """Which inputs must be attacked, or else proved how far, by what is known so far."""
+    def _needed(
+        self, known: Sequence[Proof], ranks: Ranks, tried: Collection[tuple[float, int | None]]
+    ) -> list[Ask]:
+        """Which inputs must be attacked, or else proved how far, by what is known so far.
+
+        A glance that neither proved nor refuted is not taken twice: its input is to be proved.
+        """
         order = sorted(range(len(known)), key=lambda i: (known[i].far, i))
-        if glances := self._glances(known, order, ranks.high):
-            return glances
+        glances = self._glances(known, order, ranks.high)
+        if new := [ask for ask in glances if (ask.level, ask.start) not in tried]:
+            return new
         aims: dict[int, float] = {}
-        for rank in (ranks.low, math.ceil(self.quantile * len(known) - 1e-9)):
-            if 1 <= rank <= len(known):
-                aims[rank] = self._aim(known[order[rank - 1]].far, last=rank == ranks.low)
+        if self.within is not None and len(known) < self.size:
+            # what is proved of these inputs matters only if it ends the run
+            low, high = (self._far(known, order, rank) for rank in (ranks.low, ranks.high))
+            enough = high - (2 - 1e-9) * self.within
+            if enough <= low - self._gap / 2:
+                aims[ranks.low] = max(enough, self._aim(low, last=True))
+        else:
+            for rank in (ranks.low, math.ceil(self.quantile * len(known) - 1e-9)):
+                if 1 <= rank <= len(known):
+                    far = self._far(known, order, rank)
+                    aims[rank] = self._aim(far, last=rank == ranks.low)
         asks = []
         for place, i in enumerate(order, start=1):
             radius = max((aim for rank, aim in aims.items() if rank <= place), default=0.0)
             if known[i].low < radius < known[i].far and not self._used_up(known[i]):
                 asks.append(Ask(radius, 1, i + self.size, known[i]))
-        return asks
+        return [ask for ask in asks if (ask.level, ask.start) not in tried]
 
     def _glances(self, known: Sequence[Proof], order: Sequence[int], rank: int) -> list[Ask]:
         """Inputs without a counterexample that may be nearer than the upper end is.
@@ -186,6 +195,13 @@ class CriticalQuantile(critical_level.Proving):
                 radius = end if math.isfinite(end) else 2 * low or self.top
                 asks.append(Ask(min(radius, self.top), 1, i, known[i]))
         return asks
+
+    @staticmethod
+    def _far(known: Sequence[Proof], order: Sequence[int], rank: int) -> float:
+        """The counterexample of a rank; before the first 0, after the last infinite."""
+        if rank > len(order):
+            return math.inf
+        return known[order[rank - 1]].far if rank else 0.0
 
     def _aim(self, high: float, *, last: bool) -> float:
         """How far to prove where the nearest counterexample is at `high`."""

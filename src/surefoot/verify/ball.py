@@ -12,13 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats
-from surefoot.subject.protocols import Ball
+from surefoot.subject.protocols import Ball, array_namespace
 
 Array = NDArray[np.floating[Any]]
 _ROWS_IN_CACHE = 32

@@ -124,7 +124,7 @@ _STRONGER_SHARE = 0.15
 may take. Where it is longer a short one must do: large networks keep their time for proofs."""
 _SECOND_TIMES = 4.0
 """How many times the first attack's time must be left for a second, which has no limit."""
-_ABOUT_GOAL, _SHORT_ATTACK = 4.0, Effort(rounds=3, steps=15, near=0.95)
+_ABOUT_GOAL, _SHORT_ATTACK = 4.0, Effort(rounds=3, steps=15, near=0.95, full=1)
 """The radius of a short attack in goals, and its effort: a bound without branching proves half the
 critical radius or more, so that what it leaves open is rarely farther."""
 _STRONGER_ATTACK = Effort(rounds=16, steps=50, targets=5, starts=4)
@@ -233,7 +233,7 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
             _try_point(task, attack(task.problem, radius, effort, rng))
         if bracket.high < before or seconds < budget.left():
             end, seconds = _prove_below_high(task, patience)
-    if task.answered() is None and budget.time_over() is None:
+    if task.goal is None and task.answered() is None and budget.time_over() is None:
         _raise_low_without_branching(task)  # makes no nodes
     if task.reason() is None and end is _TreeEnd.COMPLETE and not task.question.curved:
         return _tie_reason(bracket)
@@ -241,13 +241,14 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
 
 
 def _first_attack(task: SearchTask, rng: np.random.Generator) -> None:
-    """Where a side of the goal is asked for, a short search about it comes first."""
-    goal, most = task.goal, task.largest_radius
+    """Where a side of the goal is asked for, short searches, about it first, are enough."""
+    goal, most, effort = task.goal, task.largest_radius, Effort()
     if goal is not None and _ABOUT_GOAL * goal < most:
-        near = search.find_counterexample(task.problem, _ABOUT_GOAL * goal, _SHORT_ATTACK, rng)
+        effort = _SHORT_ATTACK
+        near = search.find_counterexample(task.problem, _ABOUT_GOAL * goal, effort, rng)
         _try_point(task, near)
     if task.bracket.witness is None:
-        _try_point(task, search.find_counterexample(task.problem, most, Effort(), rng))
+        _try_point(task, search.find_counterexample(task.problem, most, effort, rng))
 
 
 def _tie_reason(bracket: BracketState) -> str:

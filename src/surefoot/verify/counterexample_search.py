@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.graph.activation import activated, steepness
 from surefoot.graph.linear_map import LinearMap
 from surefoot.graph.network import Floats, MarginQuestion
-from surefoot.subject.protocols import Array, Ball
+from surefoot.subject.protocols import Array, Ball, array_namespace
 from surefoot.verify.ball import InputSpace, Moves
 from surefoot.verify.descent import MOMENTUM, Float32Array, lengths
 
@@ -80,8 +79,6 @@ _FIRST_SHARE = 0.5
 _CLOSEST_SHARE = 0.985
 """Radius of a descent as a share of the best distance so far, first and at most: beyond it there is
 hardly anything to gain. Chosen by hand; what is found is checked."""
-_FULL_ROUNDS = 3
-"""Rounds against every margin, before only the lowest few are followed. Chosen by hand."""
 _CLOSER_ROUNDS = 6
 _SLIGHTLY_NEARER = 0.9995
 """Rounds of moving a counterexample closer, and the share of its distance that each must stay
@@ -96,7 +93,8 @@ _MOVE_SHARES = (1.0, 0.5, 0.25)
 class Effort:
     """How long to search: rounds of descent, steps in each, targets kept, random starts of each.
 
-    Once there is a counterexample, descents are at no less than the share `near` of its distance.
+    The first `full` rounds are against every margin, later ones against the lowest few. Once there
+    is a counterexample, descents are at no less than the share `near` of its distance.
     """
 
     rounds: int = 10
@@ -104,6 +102,7 @@ class Effort:
     targets: int = 3
     starts: int = 1
     near: float = 0.0
+    full: int = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,7 +334,7 @@ def find_counterexample(
     order = np.arange(count)
     last_points = np.repeat(problem.x[None], count, axis=0)
     for turn in range(effort.rounds):
-        chosen = order[: count if turn < _FULL_ROUNDS else effort.targets]
+        chosen = order[: count if turn < effort.full else effort.targets]
         radius = share * distance
         starts = [last_points[chosen]]
         for _ in range(effort.starts if turn else 0):
@@ -355,7 +354,7 @@ def find_counterexample(
             if (near := problem.distance(point)) < distance or best is None:
                 best, distance, share = point, min(near, distance), max(share, effort.near)
         elif best is None:
-            share = min((1 + share) / 2, 1.0) if turn < _FULL_ROUNDS else 1.0
+            share = min((1 + share) / 2, 1.0) if turn < effort.full else 1.0
         else:
             share = min((1 + share) / 2, _CLOSEST_SHARE)
     return best

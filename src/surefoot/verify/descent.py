@@ -11,11 +11,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.subject.protocols import Array, Ball
+from surefoot.subject.protocols import Array, Ball, array_namespace
 
 _ROUNDING = 1e-6
 """Share of the radius that a projection stays inside, so that rounding in float32 does not leave

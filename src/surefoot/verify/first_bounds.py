@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_compat import device, is_numpy_array
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
@@ -30,7 +30,7 @@ from surefoot.graph.network import (
     check_float32,
     margin_question,
 )
-from surefoot.subject.protocols import Array, Ball, to_host
+from surefoot.subject.protocols import Array, Ball, array_namespace, to_host
 from surefoot.verify.ball import Box, InputSpace, row_sums
 from surefoot.verify.layer_bounds import (
     INTERVALS,

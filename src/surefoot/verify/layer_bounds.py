@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
@@ -27,6 +26,7 @@ from surefoot.graph.linear_map import (
     groups_after,
 )
 from surefoot.graph.network import Floats, Layer, MarginQuestion
+from surefoot.subject.protocols import array_namespace
 from surefoot.verify import linear_relaxation as relax
 from surefoot.verify.ball import Array, Box
 from surefoot.verify.linear_relaxation import ActivationLines, HiddenLayers, LayerBounds

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from surefoot.graph.activation import CURVE_ERROR, halves
 from surefoot.graph.linear_map import Diagonal, LinearMap, Product, composed
 from surefoot.graph.network import Floats
+from surefoot.subject.protocols import array_namespace
 from surefoot.verify.ball import Array, Box, Moves, row_sums
 
 Places = tuple[tuple[slice | NDArray[np.intp], slice], ...]
