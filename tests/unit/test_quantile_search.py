@@ -38,14 +38,21 @@ class World:
         true = self.levels[i]
         if true == 0:
             return Proof(0.0, 0.0, "w", "misclassified", 0, 0.0)
-        if ask.start < len(self.levels):
-            self.glances += 1
-            if ask.level < 0.7 * true:
-                return Proof(ask.level, None, "", "proved at the goal", 1, 0.01)
-            self.attacks += 1
-            if self.vague and ask.level < 2 * self.details[i]:
-                return Proof(0.0, None, "", "out of nodes", 0, 0.1)
-            return Proof(0.0, float(self.details[i]), "w", "refuted at the goal", 0, 0.1)
+        if true > 1:  # never refuted
+            low = 0.4 if ask.start >= len(self.levels) else 0.0
+            return Proof(low, None, "", "out of nodes", 9, 0.1)
+        return (self.glance if ask.start < len(self.levels) else self.proof)(ask, i, true)
+
+    def glance(self, ask, i, true):
+        self.glances += 1
+        if ask.level < 0.7 * true:
+            return Proof(ask.level, None, "", "proved at the goal", 1, 0.01)
+        self.attacks += 1
+        if self.vague and ask.level < 2 * self.details[i]:
+            return Proof(0.0, None, "", "out of nodes", 0, 0.1)
+        return Proof(0.0, float(self.details[i]), "w", "refuted at the goal", 0, 0.1)
+
+    def proof(self, ask, i, true):
         self.proofs += 1
         if i in self.hard:
             return Proof(float(true / 2), None, "", "out of time", 9, 100.0)
@@ -54,10 +61,11 @@ class World:
         return Proof(0.0, float(true), "w", "refuted at the goal", 5, 0.1)
 
     def run(self, questions):
-        session = sf.methods.Session(questions)
+        session, asked = sf.methods.Session(questions), []
         while session.question is not None:
             question = session.question
-            assert len({(ask.start, ask.level) for ask in question}) == len(question)
+            asked += [(ask.start, ask.level) for ask in question]
+            assert len(set(asked)) == len(asked)  # a store keeps one answer of each
             session.tell([self.answer(ask) for ask in question])
         return session.result
 
@@ -140,6 +148,14 @@ def test_what_a_glance_neither_proves_nor_refutes_is_proved():
         assert 0.5 * quantile < settled.quantile.interval.low < quantile
         assert quantile < settled.quantile.interval.high < 0.03
         assert settled.quantile.note is None
+
+
+@pytest.mark.parametrize("within", [None, 0.01])
+def test_nothing_is_asked_twice_where_nothing_is_refuted(within):
+    true = np.r_[levels(30), np.full(270, 2.0)]
+    world = World(np.random.default_rng(1).permutation(true))
+    settled = world.run(sf.methods.CriticalQuantile(quantile=0.5, within=within, size=300))
+    assert settled.quantile.interval == Interval(0.4, math.inf)
 
 
 def test_nothing_is_proved_of_inputs_that_are_too_few_to_end_the_run():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from surefoot.core.assumptions import Arithmetic, Assumption
@@ -16,11 +16,12 @@ from surefoot.region import critical_level
 from surefoot.region.critical_level import NOT_REACHED, ProofLimits, bracket_of
 from surefoot.statistics.ranks import Ranks, shortest
 
+Asked = set[tuple[float, int | None]]
 Step = Generator[tuple[Ask, ...], list[Proof], None]
 _LEAST_PROOF = 0.1
 """Part of a counterexample's distance up to which a proof is always asked for, however coarse the
 tolerance."""
-_PILOT_INPUTS = 40
+_PILOT_INPUTS = 20
 """Inputs that are attacked without a proof before, to see where the quantile lies. Few, because an
 attack takes as long as twenty bounds (.14 against .007 s on a network of two layers of 256)."""
 _NOT_PROVED = "refuted at the goal"
@@ -102,45 +103,49 @@ class CriticalQuantile(critical_level.Proving):
 
     def steps(self) -> Generator[tuple[Ask, ...], list[Proof], CriticalQuantileResult]:
         """Ask about inputs, some at a time, until the quantile is known as well as it can be."""
-        known = list[Proof]()
+        known, asked = list[Proof](), Asked()
         if self.within is None:
             ranks = shortest(self.size, self.quantile, self.error)
-            yield from self._settle_in_time(known, self.size, ranks)
+            yield from self._settle_in_time(known, asked, self.size, ranks)
             local = self._brackets(known)
             estimator = ShortestRanks(self.quantile, self.error)
             return CriticalQuantileResult(local, estimator.conclude(local, self.error))
         rule = QuantileWithin(self.within, self.quantile, self.error, self.size)
         for size, ranks in zip(rule.sizes, rule.ranks, strict=True):
-            ended = yield from self._settle_in_time(known, size, ranks)
+            ended = yield from self._settle_in_time(known, asked, size, ranks)
             quantile = rule.conclude(self._brackets(known), ranks)
             if ended or not quantile.note:
                 break
         return CriticalQuantileResult(self._brackets(known), quantile)
 
     def _settle_in_time(
-        self, known: list[Proof], size: int, ranks: Ranks
+        self, known: list[Proof], asked: Asked, size: int, ranks: Ranks
     ) -> Generator[tuple[Ask, ...], list[Proof], bool]:
         """Settle them; whether the time was up before: of the inputs left nothing is known then."""
         try:
-            yield from self._settle(known, size, ranks)
+            yield from self._settle(known, asked, size, ranks)
         except TimeUp:
             known += [NOT_REACHED] * (size - len(known))
             return True
         return False
 
-    def _settle(self, known: list[Proof], size: int, ranks: Ranks) -> Step:
-        """Glance at the inputs that are new, then ask for what the ranks need."""
-        pilot = range(len(known), min(size, _PILOT_INPUTS))
-        if pilot:
-            known += yield tuple(Ask(self.top, 1, i, NOT_REACHED) for i in pilot)
+    def _settle(self, known: list[Proof], asked: Asked, size: int, ranks: Ranks) -> Step:
+        """Glance at the inputs that are new, then ask for what the ranks need.
+
+        Nothing is `asked` twice in a run: of a question a store keeps one answer.
+        """
+
+        def answers(*asks: Ask) -> Generator[tuple[Ask, ...], list[Proof], list[Proof]]:
+            asked.update((ask.level, ask.start) for ask in asks)
+            return (yield asks)
+
+        if pilot := range(len(known), min(size, _PILOT_INPUTS)):
+            known += yield from answers(*(Ask(self.top, 1, i, NOT_REACHED) for i in pilot))
         while len(known) < size:  # twice as many each time, with a better radius
             beyond, upto = self._beyond(known, ranks.high / size), min(2 * len(known), size)
-            known += yield tuple(Ask(beyond, 1, i) for i in range(len(known), upto))
-        tried: set[tuple[float, int | None]] = set()
-        while asks := self._needed(known, ranks, tried):
-            answers = yield tuple(asks)
-            tried.update((ask.level, ask.start) for ask in asks)
-            for ask, proof in zip(asks, answers, strict=True):
+            known += yield from answers(*(Ask(beyond, 1, i) for i in range(len(known), upto)))
+        while asks := self._needed(known, asked, ranks):
+            for ask, proof in zip(asks, (yield from answers(*asks)), strict=True):
                 i = (ask.start or 0) % self.size
                 known[i] = known[i] + proof
 
@@ -151,16 +156,14 @@ class CriticalQuantile(critical_level.Proving):
         place = math.ceil(below + math.sqrt(below)) - 1
         return min(fars[min(place, len(fars) - 1)], self.top) if fars else self.top
 
-    def _needed(
-        self, known: Sequence[Proof], ranks: Ranks, tried: Collection[tuple[float, int | None]]
-    ) -> list[Ask]:
+    def _needed(self, known: Sequence[Proof], asked: Asked, ranks: Ranks) -> list[Ask]:
         """Which inputs must be attacked, or else proved how far, by what is known so far.
 
         A glance that neither proved nor refuted is not taken twice: its input is to be proved.
         """
         order = sorted(range(len(known)), key=lambda i: (known[i].far, i))
         glances = self._glances(known, order, ranks.high)
-        if new := [ask for ask in glances if (ask.level, ask.start) not in tried]:
+        if new := [ask for ask in glances if (ask.level, ask.start) not in asked]:
             return new
         aims: dict[int, float] = {}
         if self.within is not None and len(known) < self.size:
@@ -179,7 +182,7 @@ class CriticalQuantile(critical_level.Proving):
             radius = max((aim for rank, aim in aims.items() if rank <= place), default=0.0)
             if known[i].low < radius < known[i].far and not self._used_up(known[i]):
                 asks.append(Ask(radius, 1, i + self.size, known[i]))
-        return [ask for ask in asks if (ask.level, ask.start) not in tried]
+        return [ask for ask in asks if (ask.level, ask.start) not in asked]
 
     def _glances(self, known: Sequence[Proof], order: Sequence[int], rank: int) -> list[Ask]:
         """Inputs without a counterexample that may be nearer than the upper end is.

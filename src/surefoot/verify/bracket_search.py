@@ -233,7 +233,8 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
             _try_point(task, attack(task.problem, radius, effort, rng))
         if bracket.high < before or seconds < budget.left():
             end, seconds = _prove_below_high(task, patience)
-    if task.goal is None and task.answered() is None and budget.time_over() is None:
+    side_alone = task.goal is not None and task.goal < task.largest_radius
+    if not side_alone and task.answered() is None and budget.time_over() is None:
         _raise_low_without_branching(task)  # makes no nodes
     if task.reason() is None and end is _TreeEnd.COMPLETE and not task.question.curved:
         return _tie_reason(bracket)
