@@ -9,6 +9,7 @@ import surefoot as sf
 from surefoot.conclude.comparison import joined_record
 from surefoot.core.claims import MeanRadius
 from surefoot.engine.proof_bench import decode_point, encode_point
+from surefoot.errors import EvidenceFailed
 from surefoot.evidence.check import claim_words
 from surefoot.evidence.statement import evidence_of
 from surefoot.evidence.write import write_statement
@@ -56,6 +57,21 @@ def test_true_radii_pass_with_every_proof_done_again(study, run, tmp_path):
     assert "4 of 4 proofs were done again; each proves the radius" in answer.explain()
     mean = next(c for c in run.record.claims if isinstance(c, MeanRadius))
     assert answer.says == (claim_words(mean),)  # nothing bounds the quantile from below
+
+
+def test_a_search_that_ended_before_the_last_input_is_written_and_checked(tmp_path):
+    points = np.random.default_rng(0).random((300, 2))
+    method = sf.methods.CriticalQuantile(within=0.2, seconds_per_input=5)
+    short = linear_study(tmp_path, points, method)
+    run = short.run()
+    assert len(run.record.inputs) < run.record.clean.inputs == 300
+    path = run.evidence(tmp_path / "run.json")
+    assert sf.check_evidence(path).exit_code == 0
+    fewer = replace(run.record.clean, right=50, inputs=60)
+    findings = (replace(f, clean=f.clean and fewer) for f in run.record.findings)
+    wrong = evidence_of(replace(run.record, findings=tuple(findings)), run.journal.replay())
+    with pytest.raises(EvidenceFailed, match="the check of the clean accuracy"):
+        write_statement(wrong, tmp_path / "wrong.json", None)
 
 
 def test_an_invented_radius_is_refuted_by_points_and_by_the_prover(study, run, tmp_path):

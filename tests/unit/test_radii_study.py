@@ -174,7 +174,11 @@ def test_radii_of_other_inputs_pay_for_looking_again_and_narrower_brackets_do_no
     def rung(at, tolerance):
         return run(at, tolerance).record.rung
 
+    study = linear_study(tmp_path, points)
+    curve = replace(study, method=sf.methods.SequentialCurve(0.0, 0.5, (0.5,)))
+    assert curve.run(store=store).record.rung == 0  # of drawn noise: another question
     assert [rung(points, 0.1), rung(points, 0.01), rung(others, 0.1)] == [0, 0, 1]
+    assert curve.run(store=store).record.rung == 0
     undecided = run(others, 0.1).require(1e-3)  # six inputs show nothing of all but 5 %
     assert undecided.verdicts[0].verdict is Verdict.UNDECIDED
     assert said_of_earlier_runs(undecided, undecided.record) == "note"

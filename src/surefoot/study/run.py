@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from surefoot import errors
+from surefoot.catalogue.methods import METHODS
 from surefoot.conclude.accuracy import with_other_label
 from surefoot.conclude.scope import all_in_scope, assuming
 from surefoot.core.assumptions import Arithmetic, Assumption, Stated
@@ -241,10 +242,17 @@ def _answers_the_same(one: StudySpec, other: StudySpec) -> bool:
             s.method.number("kappa"),
             s.method.options.get("radii"),
             s.is_tail,
+            _needs(s),
         )
         for s in (one, other)
     )
     return mine == others
+
+
+def _needs(spec: StudySpec) -> Needs:
+    """What the method needs; failures are counted or split, of each input or of all, alike."""
+    needs: Needs = getattr(METHODS.get(spec.method.kind), "needs", Needs.SAMPLES)
+    return Needs.SAMPLES if needs in (Needs.MEAN, Needs.SPLITTING) else needs
 
 
 def _whole_groups(record: Record, groups: dict[str, str]) -> bool:
