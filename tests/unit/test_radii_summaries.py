@@ -315,7 +315,7 @@ def test_where_the_number_of_inputs_was_chosen_on_the_way_no_fixed_ranks_are_rea
     result = study.run()
     assert len(result.details.quantiles) == 1
     both = join_results({"a": result, "b": result}, "curve")
-    assert {claim.kind for claim in both.claims} == {"radius_quantile", "mean_radius"}
+    assert {claim.kind for claim in both.claims} == {"radius_quantile"}
     whole = result.at_radius(0.1).claims[-1]
     assert (whole.kind, whole.interval) == ("robust_accuracy_population", None)
     assert whole.reason == Why.INPUTS_CHOSEN.of()

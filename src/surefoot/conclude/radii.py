@@ -298,10 +298,10 @@ def conclude_radii(
     radii = Radii(quantiles, classes, examples, reader)
     norm = norm_of(facts.spec)
     claims = tuple(replace(claim, norm=norm) for claim in claims_of(radii, rows))
-    chosen = isinstance(facts.method, CriticalQuantile) and facts.method.within is not None
     # in another norm hardly any input is as far as the widest distance, and a mean says nothing
-    ceiling = None if chosen or norm != kinds.LINF else facts.bounds.width
-    means = mean_claims(claims[0], rows, ceiling)
+    ceiling = None if norm != kinds.LINF else facts.bounds.width
+    # a search for the quantile leaves brackets open that a mean would need
+    means = () if searched is not None else mean_claims(claims[0], rows, ceiling)
     return RecordBody(rows, radii, (*claims, *means), trials_of(rows))
 
 
