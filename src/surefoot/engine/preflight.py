@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -368,9 +369,10 @@ def _bounds(inputs: Inputs, model: Model) -> Finding:
             "the model takes values from 0 to 1, pass --scale 255 --bounds 0,1"
         )
     if bounds is None:
+        around = f"{min(0, math.floor(low))},{max(1, math.ceil(high))}"
         return CheckStatus.WARNING, (
             f"no bounds given; values range from {low:g} to {high:g}; perturbed inputs are not "
-            "clipped: pass the valid range of the model, for example --bounds 0,1"
+            f"clipped: pass the valid range of the model, for example --bounds {around}"
         )
     if low < bounds.low or high > bounds.high:
         where = f"[{bounds.low:g}, {bounds.high:g}]"
