@@ -265,17 +265,18 @@ WORDS: dict[Why, str | Callable[..., str]] = {
     # Critical radii.
     Why.NO_BRACKETS: "there are no brackets to take a quantile of",
     Why.NO_BRACKETS_TO_DECIDE: "there are no brackets to decide a requirement with",
-    Why.RADIUS_OPEN: (
-        "{0:,} of {1:,} inputs are proved up to {2:g}, {3:,} have a nearer counterexample, {4:,} "
-        "are open: {5}"
+    Why.RADIUS_OPEN: lambda proved, inputs, radius, refuted, left, advice: (
+        f"{proved:,} of {inputs:,} inputs are proved up to {radius:g}, "
+        f"{_number(refuted, 'has', 'have')} a nearer counterexample, "
+        f"{_number(left, 'is', 'are')} open: {advice}"
     ),
     Why.RADIUS_OF_GROUPS_OPEN: (
         "averaged over {0:,} groups, {1:.1%} of the inputs are proved up to {2:g} and {3:.1%} have "
         "a nearer counterexample: {4}"
     ),
-    Why.WITHIN_INTERVAL: (
-        "{0:g} lies within the interval from {1:g} to {2:g}: ask for a smaller width, with more "
-        "inputs, or more seconds or nodes for each"
+    Why.WITHIN_INTERVAL: lambda radius, low, high: (
+        f"{radius:g} lies within the interval, {_radii(low, high)}: ask for a smaller width, with "
+        "more inputs, or more seconds or nodes for each"
     ),
     Why.SUITE_OPEN: lambda low, high, *forecast: (
         f"it is {_percents(low, high)}: "
