@@ -226,9 +226,10 @@ class ProofBench:
 
         They may do again at another level, where no counterexample is known.
         """
-        known = task.level and isinstance(task.known, Proof) and task.known.high is None
-        new = task.known is None or known
-        return bool(self.prover.device and new) and not self._whole(task)
+        before = task.known
+        unrefuted = isinstance(before, Proof) and before.high is None
+        may = before is None or (unrefuted and task.level > 0)
+        return bool(self.prover.device) and may and not self._whole(task)
 
     def _whole(self, task: Task) -> bool:
         return task.level >= self.space.widest(self.inputs.x.shape[1:])

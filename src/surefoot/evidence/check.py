@@ -483,12 +483,9 @@ def _check_clean(record: Record) -> list[Check]:
     if clean is not None and (not others or (others > 0 and record.study.method.number("within"))):
         left_out = own.blocks is not None and clean.blocks is None
         most = len(same) - same.count(False) + others
-        if same.count(True) <= clean.right <= most:
-            if not left_out:
-                return []
-            if others:
-                reason = f"{others:,} of {clean.inputs:,} inputs were classified and not taken"
-                return [Status.OPEN.of(subject, reason)]
+        if same.count(True) <= clean.right <= most and (others or not left_out):
+            reason = f"{others:,} of {clean.inputs:,} inputs were classified and not taken"
+            return [Status.OPEN.of(subject, reason)] if left_out else []
     reason = "the file leaves out, or changes, what the labels say of the clean predictions"
     return [Status.REFUTED.of(subject, reason)]
 
