@@ -16,10 +16,11 @@ mnist-net_256x2.
 
 `--convolution` measures the convolutional network CONVOLUTION instead: the median radius proved,
 the median width, the largest share of the limit that was spent, and the nodes per second of trees
-just beyond the proved radius. `--device` measures first radii of its images in one batch, on that
-device of PyTorch: their median, each proved once more on the processor, and the seconds on the
-wall from the images to the last proof, the device being warm (`first_radius`, `first_seconds`), and
-the same on the processor alone (`first_radius_cpu`, in CPU seconds).
+just beyond the proved radius. With `--device` trees are searched on that device of PyTorch, which
+all workers share, and seconds are those on the wall. Of the convolution's images first radii are
+then made there in one batch: their median, each proved once more on the processor, and the seconds
+from the images to the last proof, the device being warm (`first_radius`, `first_seconds`), and the
+same on the processor alone (`first_radius_cpu`, in CPU seconds).
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from surefoot.core.counts import closed_to
 from surefoot.core.results import UNIT
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import margin_question
+from surefoot.subject.protocols import CPU
 from surefoot.verify import (
     BracketResult,
     ExternalVerifier,
@@ -69,9 +71,9 @@ from surefoot.verify import (
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket import BracketState, one_blas_thread
 from surefoot.verify.bracket_search import bounds_alone
-from surefoot.verify.branch_and_bound import TreeWatch, prove_by_branching
+from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeWatch, prove_by_branching
 from surefoot.verify.counterexample_search import attack_problem
-from surefoot.verify.first_bounds import CPU, InputBatch, first_radii
+from surefoot.verify.first_bounds import InputBatch, first_radii
 from surefoot.verify.layer_bounds import bound_layers
 from surefoot.verify.vnnlib import box_property
 
@@ -109,6 +111,7 @@ class Job:
     name: str
     image: int
     seconds: float
+    where: str = CPU
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,24 @@ def read_and_open(data: Path, name: str) -> tuple[Network, Callable[[NDArray[np.
     return network, label
 
 
+def clock_of(where: str) -> Callable[[], float]:
+    """Processor seconds; beside a device those on the wall, once its libraries are loaded."""
+    if where == CPU:
+        return time.process_time
+    load_libraries(where)
+    return time.monotonic
+
+
+@cache
+def load_libraries(where: str) -> None:
+    """One product in each precision."""
+    import torch
+
+    for kind in (torch.float32, torch.float64):
+        some = torch.ones(64, 64, dtype=kind, device=where)
+        (some @ some).sum().item()
+
+
 def measure_image(job: Job) -> Row:
     """The bracket of one image."""
     network, label = read_and_open(job.data, job.name)
@@ -197,7 +218,8 @@ def measure_image(job: Job) -> Row:
         tolerance=TOLERANCE,
         seconds=job.seconds,
         replay=label,
-        clock=time.process_time,
+        clock=clock_of(job.where),
+        where=job.where,
     )
     witness = bracket.witness
     replayed = (
@@ -227,7 +249,7 @@ def first_radius(network: Network, x: NDArray[np.float64], label: int, how: Arit
         bounds = bound_layers(question, Box(x, middle, 0.0, 1.0), lambda: False)
         settings = branch_and_bound.DEFAULT_SETTINGS
         roots = branch_and_bound.root_nodes(bounds)
-        nodes, _ = branch_and_bound.bound_nodes(bounds, roots, settings.root_steps, settings.rates)
+        nodes, _ = branch_and_bound.bound_nodes(bounds, roots, settings.root_steps)
         low, high = (middle, high) if nodes.radius.min() >= middle else (low, middle)
     return low
 
@@ -245,10 +267,10 @@ def radius_losses(data: Path, name: str, count: int) -> list[float]:
 
 
 def measure(
-    data: Path, name: str, count: int, seconds: float, pool: ProcessPoolExecutor | None
+    data: Path, name: str, count: int, seconds: float, pool: ProcessPoolExecutor | None, where: str
 ) -> list[Row]:
     """The brackets of the first images of one network."""
-    jobs = [Job(data, name, image, seconds) for image in range(count)]
+    jobs = [Job(data, name, image, seconds, where) for image in range(count)]
     rows = []
     for row in (pool.map if pool else map)(measure_image, jobs):
         rows.append(row)
@@ -269,6 +291,16 @@ def closed_within_10_s(rows: list[Row]) -> float:
     return sum(r.closed and r.details.seconds <= 10 for r in rows) / len(rows)
 
 
+def share_closed(rows: list[Row]) -> float:
+    """The share of brackets that are closed."""
+    return sum(row.closed for row in rows) / len(rows)
+
+
+def median_width(rows: list[Row]) -> float:
+    """The median of upper less lower end."""
+    return statistics.median(row.details.high - row.details.low for row in rows)
+
+
 def summary(name: str, rows: list[Row]) -> list[str]:
     """One line of the table."""
     times = [row.details.seconds for row in rows]
@@ -277,7 +309,7 @@ def summary(name: str, rows: list[Row]) -> list[str]:
     return [
         name,
         str(len(rows)),
-        f"{sum(r.closed for r in rows) / len(rows):.0%}",
+        f"{share_closed(rows):.0%}",
         f"{closed_within_10_s(rows):.0%}",
         f"{max(r.details.high - r.details.low for r in rows):.4f}",
         f"{statistics.median(times):.2f}",
@@ -296,13 +328,14 @@ def count_nodes(job: Job, radius: float) -> float:
     bracket = BracketState(network, x, truth, space, None, lambda low, high: None)
     with one_blas_thread():
         bounds = bound_layers(question, Box(x, radius, 0.0, 1.0), lambda: False)
-        begun = time.process_time()
-        watch = TreeWatch(
-            lambda: time.process_time() > begun + job.seconds, on_nodes=bracket.count_nodes
-        )
+        clock = clock_of(job.where)
+        begun = clock()
+        watch = TreeWatch(lambda: clock() > begun + job.seconds, on_nodes=bracket.count_nodes)
         problem = attack_problem(question, x, space)
-        prove_by_branching(bounds, problem, bracket, 0.0, TOLERANCE, watch)
-        return bracket.nodes / (time.process_time() - begun)
+        prove_by_branching(
+            bounds, problem, bracket, 0.0, TOLERANCE, watch, DEFAULT_SETTINGS, job.where
+        )
+        return bracket.nodes / (clock() - begun)
 
 
 def first_proofs(batch: InputBatch, device: str, clock: Callable[[], float]) -> tuple[float, float]:
@@ -344,16 +377,18 @@ def measure_first(data: Path, device: str) -> dict[str, float]:
     }
 
 
-def measure_convolution(data: Path, pool: ProcessPoolExecutor | None) -> dict[str, float]:
+def measure_convolution(
+    data: Path, pool: ProcessPoolExecutor | None, where: str
+) -> dict[str, float]:
     """What is proved through convolutions, and how fast."""
-    rows = measure(data, CONVOLUTION, CONVOLUTION_IMAGES, CONVOLUTION_SECONDS, pool)
-    jobs = [Job(data, CONVOLUTION, row.image, CONVOLUTION_SECONDS) for row in rows]
+    rows = measure(data, CONVOLUTION, CONVOLUTION_IMAGES, CONVOLUTION_SECONDS, pool, where)
+    jobs = [Job(data, CONVOLUTION, row.image, CONVOLUTION_SECONDS, where) for row in rows]
     radii = [BEYOND * row.details.low for row in rows]
     pairs = (part[:COUNTED_IMAGES] for part in (jobs, radii))
     rates = (pool.map if pool else map)(count_nodes, *pairs)
     return {
         "conv_radius": statistics.median(row.details.low for row in rows),
-        "width_conv": statistics.median(row.details.high - row.details.low for row in rows),
+        "width_conv": median_width(rows),
         "conv_overrun": max(row.details.seconds for row in rows) / CONVOLUTION_SECONDS,
         "conv_nodes_per_second": statistics.median(rates),
     }
@@ -421,18 +456,18 @@ def main() -> None:
     parser.add_argument("--verifier", default="neuralsat", help="or abcrown=PATH, neuralsat=PATH")
     parser.add_argument("--beside", type=int, default=0, help="images on which it is run too")
     parser.add_argument("--convolution", action="store_true", help=f"measure {CONVOLUTION}")
-    parser.add_argument("--device", help="first radii of its images on this device: cuda")
+    parser.add_argument("--device", default=CPU, help="where trees are searched: cuda")
     args = parser.parse_args()
     print_processor()
     names = [NETWORKS[0]] if args.quick else args.networks.split(",")
     count = 10 if args.quick else args.images
     pool = ProcessPoolExecutor(args.workers, get_context("spawn")) if args.workers > 1 else None
-    if args.convolution or args.device:
-        first = measure_first(args.data, args.device) if args.device else {}
-        whole = measure_convolution(args.data, pool) if args.convolution else {}
-        print(json.dumps(first | whole))
+    if args.convolution:
+        first = measure_first(args.data, args.device) if args.device != CPU else {}
+        print(json.dumps(first | measure_convolution(args.data, pool, args.device)))
         return
-    rows_by_network = {name: measure(args.data, name, count, args.seconds, pool) for name in names}
+    how = args.seconds, pool, args.device
+    rows_by_network = {name: measure(args.data, name, count, *how) for name in names}
     header = ["network", "images", "closed", "within 10 s", "widest", "median s", "mean s"]
     together = [row for part in rows_by_network.values() for row in part]
     total = [("all", together)] if len(rows_by_network) > 1 else []
@@ -461,6 +496,8 @@ def main() -> None:
         "contradictions": sum(r.proved_too_far or r.refutes for r in rows),
         "speedup_vs_published": speedup(rows),
         "speedup_of_all": speedup(together),
+        "closed": {n: share_closed(part) for n, part in rows_by_network.items()},
+        "width": {n: median_width(part) for n, part in rows_by_network.items()},
         "float32_violations": sum(r.violated for r in together),
         "float32_loss": {n: statistics.median(part) for n, part in losses.items()},
         "proved_too_far": sum(r.proved_too_far for r in together),

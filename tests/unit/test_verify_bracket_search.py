@@ -8,6 +8,7 @@ import pytest
 
 from surefoot.core.counts import closed_to
 from surefoot.graph.network import linear_layer, margin_question
+from surefoot.subject.protocols import CPU
 from surefoot.verify import Network, Proved, Refuted, Unknown, bracket_radius, dense_layer
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket import BracketState
@@ -35,7 +36,7 @@ def ticking(step: float = 1.0):
     return lambda: step * next(count)
 
 
-def refinement(nodes: int):
+def refinement(nodes: int, where: str = CPU):
     """Trees of single neurons, up to so many nodes for a layer."""
 
     def refine(bounds, layer, ends, lost, share):
@@ -45,7 +46,7 @@ def refinement(nodes: int):
             made.append(more)
             return sum(made) < nodes
 
-        lower, upper = refine_neurons(bounds, layer, ends, lost, spend)
+        lower, upper = refine_neurons(bounds, layer, ends, lost, spend, where)
         assert (lower >= ends[0]).all()
         assert (upper <= ends[1]).all()
         return lower, upper
@@ -95,13 +96,16 @@ def test_a_last_relu_is_judged_as_argmax_judges_it(label: int, seed: int) -> Non
         assert network.label(bracket.witness) != label
 
 
-@pytest.mark.parametrize("nodes", [0, 400, 4000])
-def test_neuron_bounds_hold_at_every_point_of_the_box(nodes: int) -> None:
+@pytest.mark.parametrize(("nodes", "where"), [(0, CPU), (400, CPU), (4000, CPU), (400, "cpu:0")])
+def test_neuron_bounds_hold_at_every_point_of_the_box(nodes: int, where: str) -> None:
+    if where != CPU:
+        pytest.importorskip("torch")
     rng = np.random.default_rng(5)
     network = random_network(rng, 3, [6, 5, 4], 3, [0.0, 0.2])
     x = rng.uniform(0, 1, 3)
     question = margin_question(network, network.label(x))
-    bounds = bound_layers(question, Box(x, 0.3, 0.0, 1.0), lambda: False, refine=refinement(nodes))
+    box, refine = Box(x, 0.3, 0.0, 1.0), refinement(nodes, where)
+    bounds = bound_layers(question, box, lambda: False, refine=refine)
     if nodes:
         plain = bound_layers(question, bounds.box, lambda: False)
         assert (bounds.upper - bounds.lower).sum() < (plain.upper - plain.lower).sum()

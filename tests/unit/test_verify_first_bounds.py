@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from surefoot.core.assumptions import Arithmetic
-from surefoot.subject.protocols import Ball
+from surefoot.subject.protocols import CPU, Ball
 from surefoot.verify import Network
 from surefoot.verify.ball import InputSpace
 from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
-from surefoot.verify.first_bounds import CPU, InputBatch, first_radii, proved_at, proved_within
+from surefoot.verify.first_bounds import InputBatch, first_radii, proved_at, proved_within
 from surefoot.verify.layer_bounds import INTERVALS, OutOfTime, bound_layers
 from tests.unit.small_networks import exact_radius, random_network
 from tests.unit.test_verify_convolutions import network_of
@@ -44,7 +44,7 @@ def alone(batch: InputBatch, i: int, radius: float, work: float) -> float:
     """What bounds of one input prove."""
     question, x = batch.questions[int(batch.labels[i])], batch.x[i]
     bounds = bound_layers(question, batch.space.box(x, radius), lambda: False, work)
-    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 0, (0.25, 0.3))
+    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 0)
     return float(np.sort(nodes.radius)[question.rank - 1])
 
 

@@ -20,7 +20,7 @@ from surefoot.core.tasks import Task
 from surefoot.executors.pool import cores
 from surefoot.region.critical_level import PROVED_AT_GOAL, ProofLimits
 from surefoot.subject.inputs import Inputs
-from surefoot.subject.protocols import Model, to_host
+from surefoot.subject.protocols import CPU, Model, to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network
@@ -40,7 +40,7 @@ _LEAST_SECONDS = 0.01
 """Seconds of a try whose time is spent already: a prover needs some time above 0."""
 
 
-_TOGETHER, _ON_A_DEVICE = {"": 1, "cpu": 16}, 512
+_TOGETHER, _ON_A_DEVICE = {"": 1, CPU: 16}, 512
 """Inputs whose first bounds are made together: with more of them a run that is killed has nothing
 for longer, on a GPU not by much."""
 
@@ -50,7 +50,7 @@ class Prover(Protocol):
 
     @property
     def device(self) -> str:
-        """Where the first bounds of many inputs are made: "" nowhere, "cpu" with NumPy."""
+        """Where bounds are made: "cpu" with NumPy, "" nowhere."""
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
         """What is proved and refuted."""
@@ -87,10 +87,10 @@ class BuiltInProver:
 
     network: Network
     arithmetic: Arithmetic = Arithmetic.FLOAT32
-    device: str = "cpu"
+    device: str = CPU
 
     def __call__(self, x: Floats, label: int, request: ProofRequest) -> BracketResult:
-        """What is proved and refuted."""
+        """What is proved and refuted, in processor seconds; on a device in those on the wall."""
         from surefoot.verify.bracket_search import bounds_alone, bracket_radius, close_bracket
 
         space, candidate = request.space, request.candidate
@@ -110,9 +110,10 @@ class BuiltInProver:
             seed=request.seed,
             arithmetic=self.arithmetic,
             replay=request.replay,
-            clock=time.thread_time,
+            clock=time.thread_time if self.device == CPU else time.monotonic,
             known=request.known,
             narrow=close_bracket if candidate is None else bounds_alone(candidate),
+            where=self.device,
         )
 
     def together(
@@ -216,7 +217,7 @@ class ProofBench:
             own = self._proof(tasks[i], float(radii[i]))
             return replace(own, seconds=round(own.seconds + spent, 4)) if i in new else own
 
-        if len(new) < 2 or self.prover.device == "cpu":
+        if len(new) < 2 or self.prover.device == CPU:
             return [proof(i) for i in range(len(tasks))]
         with ThreadPoolExecutor(cores()) as threads:  # each confirms what the GPU proposed
             return list(threads.map(proof, range(len(tasks))))
@@ -257,7 +258,7 @@ class ProofBench:
         x, label = np.asarray(self.inputs.x[row], np.float64).reshape(-1), int(self.references[row])
         low, point = request.known
         if self._begins(task) and not task.level:
-            proved, proposed = (radius, 0.0) if self.prover.device == "cpu" else (0.0, radius)
+            proved, proposed = (radius, 0.0) if self.prover.device == CPU else (0.0, radius)
             request = replace(request, known=(max(low, proved), point), candidate=proposed)
         bracket = self.prover(x, label, request)
         witness = bracket.witness

@@ -593,6 +593,7 @@ def composed(first: LinearMap, second: LinearMap) -> LinearMap:  # noqa: PLR0911
         case Diagonal(scale), Convolution(kernel, window):
             by_channel = scale.reshape(len(kernel), -1, prod(second.taken[1:]))
             if (by_channel == by_channel[..., :1]).all():
-                each = by_channel[:, None, :, 0].repeat(prod(window), axis=2)
+                by_input = by_channel[:, None, :, 0]
+                each = array_namespace(scale).repeat(by_input, prod(window), axis=2)
                 return replace(second, kernel=kernel * each)
     return Product((first, second))

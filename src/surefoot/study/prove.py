@@ -40,7 +40,7 @@ from surefoot.region.critical_level import NOT_REACHED, bracket_of
 from surefoot.store import Journal, MemoryJournal
 from surefoot.study.measure import Measurement, batch_size, run_measurement, workers_for
 from surefoot.study.parts import StudyParts
-from surefoot.subject.protocols import Ball, Graph, to_host
+from surefoot.subject.protocols import CPU, Ball, Graph, to_host
 
 if TYPE_CHECKING:
     from surefoot.graph.network import Network
@@ -191,9 +191,9 @@ def prover_for(study: StudyParts) -> tuple[Prover, tuple[Network, float] | None]
 
 
 def _device_of_bounds(study: StudyParts) -> str:
-    """Where the first bounds of all inputs are made: beside the model, where PyTorch can."""
-    where = str(getattr(study.model, "device", None) or "cpu")
-    return where if where.startswith("cuda") and find_spec("torch") else "cpu"
+    """Where bounds are made: beside the model, where PyTorch can."""
+    where = str(getattr(study.model, "device", None) or CPU)
+    return where if where.startswith("cuda") and find_spec("torch") else CPU
 
 
 def _refuse_reduced(study: StudyParts) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
+from surefoot.errors import needing
 
 Array = Any
 """An array of any array-API namespace (NumPy, Torch on any device)."""
@@ -35,21 +36,38 @@ LARGEST_NUMBER = 1e30
 """Of bounds, levels and scales: float32 holds it, and sums and differences of such numbers too."""
 
 
-@cache
-def _numpy_namespace() -> Any:  # noqa: ANN401  a module
-    return array_api_compat.array_namespace(np.empty(0))
+_NAMESPACES: dict[type, Any] = {}
 
 
 def array_namespace(array: Array) -> Any:  # noqa: ANN401  a module
-    """The array-API namespace; that of NumPy at once, since a proof asks a hundred times for it."""
-    if type(array) is np.ndarray:
-        return _numpy_namespace()
-    return array_api_compat.array_namespace(array)
+    """The array-API namespace, looked for once a type: a proof asks a hundred times for it."""
+    kind = type(array)
+    if kind not in _NAMESPACES:
+        _NAMESPACES[kind] = array_api_compat.array_namespace(array)
+    return _NAMESPACES[kind]
 
 
 def to_host(array: Array) -> HostArray:
     """The array in main memory, as NumPy; itself where it is there already."""
     return array if isinstance(array, np.ndarray) else np.asarray(array.detach().cpu())
+
+
+CPU = "cpu"
+"""Where proofs are made with NumPy; any other place is a device of PyTorch."""
+
+
+def to_device(where: str) -> Callable[[HostArray], Array]:
+    """What copies NumPy's arrays to a device of PyTorch, in their own precision."""
+    with needing(f"bounds on {where} need PyTorch: pip install 'surefoot[torch]'"):
+        import torch
+    return partial(torch.tensor, device=where)
+
+
+def like_device(array: HostArray, like: Array) -> Array:
+    """The array where another is."""
+    if isinstance(like, np.ndarray):
+        return array
+    return array_namespace(like).asarray(array, device=array_api_compat.device(like))
 
 
 class Scores(StrEnum):

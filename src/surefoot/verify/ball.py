@@ -7,6 +7,7 @@ the best one is the exact minimum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,9 +18,8 @@ from numpy.typing import NDArray
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument
 from surefoot.graph.network import Floats
-from surefoot.subject.protocols import Ball, array_namespace
+from surefoot.subject.protocols import Array, Ball, array_namespace
 
-Array = NDArray[np.floating[Any]]
 _ROWS_IN_CACHE = 32
 """Rows treated at once, so that the intermediate arrays of an image stay in the processor's cache.
 Chosen by hand; results do not depend on it, only the time."""
@@ -162,6 +162,13 @@ class Box:
         down, up = (np.minimum(r, self.radius) for r in (self.x - self.low, self.high - self.x))
         return Moves(self.norm, self.radius, down.astype(np.float32), up.astype(np.float32))
 
+    def moved(self, change: Callable[[Array], Array]) -> Box:
+        """The same in other arrays."""
+        ends = (self.low, self.high, self.unit)
+        low, high, unit = (change(e) if isinstance(e, np.ndarray) else e for e in ends)
+        radius = change(self.radius) if isinstance(self.radius, np.ndarray) else self.radius
+        return Box(change(self.x), radius, low, high, self.norm, unit)
+
     def part(self, columns: slice | NDArray[np.intp]) -> Box:
         """Some coordinates of all its points."""
         ends = (self.low, self.high, self.unit)
@@ -179,8 +186,9 @@ class Box:
         if self.norm is not Ball.LINF:
             return self.least(a, c, np.full(len(c), self.radius))[0]
         lower, upper = self.lower, self.upper
-        floor = c + row_sums(a, (lower + upper) / 2)
-        return floor - row_sums(abs(a), (upper - lower) / 2)
+        middle = c + row_sums(a, (lower + upper) / 2)
+        lowest: Floats = middle - row_sums(abs(a), (upper - lower) / 2)
+        return lowest
 
     def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
         """The minima of a·x + c within `radius` of x, and how fast they fall with it.
@@ -189,8 +197,9 @@ class Box:
         """
         xp, value = array_namespace(a), row_sums(a, self.x) + c
         falling, down, up = xp.empty_like(value), self.x - self.low, self.high - self.x
-        for i in range(0, len(c), _ROWS_IN_CACHE):
-            part = slice(i, i + _ROWS_IN_CACHE)
+        piece = _ROWS_IN_CACHE if isinstance(a, np.ndarray) else max(1, len(c))
+        for i in range(0, len(c), piece):
+            part = slice(i, i + piece)
             size, rooms = abs(a[part]), (down, up)
             if self.x.ndim > 1:
                 rooms = (down[part], up[part])

@@ -26,7 +26,7 @@ from surefoot.graph.network import (
     margin_question,
 )
 from surefoot.region.critical_level import FIRST_BOUNDS, PROVED_AT_GOAL
-from surefoot.subject.protocols import Ball
+from surefoot.subject.protocols import CPU, Ball
 from surefoot.verify import branch_and_bound as branching
 from surefoot.verify import counterexample_search as search
 from surefoot.verify.ball import Box, InputSpace
@@ -51,7 +51,7 @@ from surefoot.verify.layer_bounds import (
     bound_layers,
 )
 from surefoot.verify.linear_relaxation import LayerBounds
-from surefoot.verify.neuron_trees import SPLIT_AT_ONCE, refine_neurons
+from surefoot.verify.neuron_trees import refine_neurons, split_at_once
 
 _MOST_DOUBLINGS = 60
 """Doublings of the time from which on a tree counts as never closing: 2⁶⁰ s exceed any limit."""
@@ -89,15 +89,18 @@ WHOLE_DOMAIN = "proved for the whole domain"
 # nodes where the limit is one in nodes. Where no measurement is named they were chosen by hand.
 _FIRST_TRY_SHARE = 0.03
 """Share of the time after which the first tree goes on only if it is likely to close."""
-_FIRST_EFFORT, _EFFORT_GROWTH, _LAST_EFFORT = 1 / 64, 3.0, 1 / 3
+_FIRST_EFFORT, _EFFORT_GROWTH, _MOST_EFFORT = 1 / 64, 3.0, 1 / 2
 """Share of the time left that a tree above the proved radius may take at first, how many times as
-long the next may take, and the share from which on it may take all."""
-_STEP_COST, _STEP_CHANGES = 3.0, (0.25, 2.0)
+long the next may take, and the largest share: where it does not close, a smaller one still may."""
+_STEP_COST, _STEP_CHANGES = 3.0, (0.25, 1.5)
 """How many times as long a step of the radius takes as the one before, as a forecast, and how much
 shorter or longer the next one may be."""
 _REFINEMENT_SHARE = 0.4
 """Share of a tree's time that is spent on closer bounds of its layers first: what takes the least
 of both together on mnist_relu_3_100 (docs/decisions/prover.md)."""
+_PATIENCE_TIMES = 1.0
+"""How many times its expected time a tree may take before it must be likely to close: after a short
+refinement a long tree takes more than a shorter one after a longer."""
 _NEEDED_SHARE = 0.25
 """Share of its time that a closed tree is taken to have needed at least, where nearly all of it was
 refinement: less of that might have done."""
@@ -137,6 +140,7 @@ class SearchTask:
     """One input, its bracket so far, and when to stop.
 
     `goal` is a radius of which only the side matters; `largest_radius` reaches the whole domain.
+    Trees are searched `where` it is said.
     """
 
     question: MarginQuestion
@@ -145,6 +149,7 @@ class SearchTask:
     goal: float | None
     largest_radius: float
     budget: Budget
+    where: str = CPU
 
     @cached_property
     def problem(self) -> AttackProblem:
@@ -325,7 +330,7 @@ def _search_tree(
         lambda: budget.time_over() is not None,
     )
     tree = branching.prove_by_branching(
-        bounds, task.problem, bracket, spare, task.tolerance, watch, settings
+        bounds, task.problem, bracket, spare, task.tolerance, watch, settings, task.where
     )
     bracket.record_proof(tree.low)
     spent = max(begun - budget.left(), budget.least_cost)
@@ -348,10 +353,10 @@ def _refinement(task: SearchTask, allowance: float) -> Refine:
     def refine(bounds: LayerBounds, layer: Layer, ends: Ends, lost: Floats, share: float) -> Ends:
         def spend(nodes: int) -> bool:
             bracket.count_nodes(nodes)
-            room = budget.nodes_left() >= 2 * SPLIT_AT_ONCE and not budget.over()
+            room = budget.nodes_left() >= 2 * split_at_once(task.where) and not budget.over()
             return room and begun - budget.left() < share * allowance
 
-        return refine_neurons(bounds, layer, ends, lost, spend)
+        return refine_neurons(bounds, layer, ends, lost, spend, task.where)
 
     return refine
 
@@ -415,7 +420,7 @@ def _prove_without_branching(task: SearchTask, radius: float, most_work: float) 
     proved = 0.0
     for steps in (0, settings.root_steps)[: 1 if most_work == INTERVALS else 2]:
         if proved < radius:  # most inputs need no search at a goal
-            nodes, _ = branching.bound_nodes(bounds, roots, steps, settings.rates, expired)
+            nodes, _ = branching.bound_nodes(bounds, roots, steps, settings, expired)
             proved = float(np.sort(nodes.radius)[task.question.rank - 1])
     task.bracket.record_proof(proved)
     return proved
@@ -434,10 +439,11 @@ def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
                 return _CURVE_REASON
             radius = (low + complete) / 2
         refinement, longer = _REFINEMENT_SHARE * expected, _EFFORT_GROWTH * effort
-        end, seconds = _search_tree(task, radius, 0.0, effort, settings, refinement, longer)
+        patience, before = min(effort, _PATIENCE_TIMES * expected), budget.left()
+        end, seconds = _search_tree(task, radius, 0.0, patience, settings, refinement, longer)
         left = max(budget.left(), budget.least_cost)
-        effort = _EFFORT_GROWTH * effort
-        effort = expected = effort if effort < _LAST_EFFORT * left else left
+        effort = min(_EFFORT_GROWTH * effort, max(_MOST_EFFORT * left, budget.bound_cost))
+        expected = min(effort, _EFFORT_GROWTH * max(before - left, budget.bound_cost))
         if bracket.low >= radius:
             change = math.log(max(effort / seconds, 1.0)) / math.log(_STEP_COST)
             change = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1])
@@ -512,6 +518,7 @@ def bracket_radius(
     clock: Clock = time.monotonic,
     known: tuple[float, Floats | None] = (0.0, None),
     narrow: Search = close_bracket,
+    where: str = CPU,
 ) -> BracketResult:
     """The bracket of the largest radius, within [low, high], on which `label` is kept.
 
@@ -525,8 +532,9 @@ def bracket_radius(
     lies. What is proved holds for the model as it computes in this `arithmetic`; in float32 for any
     order of summation. `replay` asks the model itself for the label of a counterexample; what it
     does not confirm is not one. `known` is what an earlier search has proved, and its
-    counterexample; `narrow` is how it goes on. An input that the model misclassifies has the
-    bracket (0, 0); where only the network as read does, nothing is proved.
+    counterexample; `narrow` is how it goes on. Trees of L∞ without curves are searched `where` it
+    is said: on the cpu, with NumPy, or on a device of PyTorch. An input that the model
+    misclassifies has the bracket (0, 0); where only the network as read does, nothing is proved.
     """
     started = clock()
     space = InputSpace(low, high, norm, unit)
@@ -554,7 +562,8 @@ def bracket_radius(
     bracket.record_proof(known[0])
     budget = Budget(clock, started + seconds, nodes, lambda: bracket.nodes, len(question.rows))
     side_of = None if goal is None else min(goal, largest_radius)
-    task = SearchTask(question, bracket, tolerance, side_of, largest_radius, budget)
+    trees = where if norm is Ball.LINF and not question.curved else CPU
+    task = SearchTask(question, bracket, tolerance, side_of, largest_radius, budget, trees)
     rng = np.random.default_rng(seed)
     reason = narrow(task, rng)
     if reason == CLOSED and bracket.low == 0:  # the tolerance closed it before a proof was tried

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
@@ -17,17 +18,22 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.errors import SurefootError
 from surefoot.graph.network import Floats
-from surefoot.subject.protocols import Ball
+from surefoot.subject.protocols import (
+    CPU,
+    Array,
+    Ball,
+    array_namespace,
+    like_device,
+    to_device,
+    to_host,
+)
 from surefoot.verify import linear_relaxation as relax
-from surefoot.verify.ball import Array, Box
+from surefoot.verify.ball import Box
 from surefoot.verify.counterexample_search import AttackProblem, descend_margins, refine_lowest
 from surefoot.verify.layer_bounds import Expired, Multipliers, optimise_multipliers
 from surefoot.verify.linear_relaxation import ActivationLines, LayerBounds, LinearBounds
-
-_BLOCK_NODES = 64
-"""Nodes that are queued together, so that the queue stays short. Chosen by hand; results do not
-depend on it, only the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,38 +41,48 @@ class NodeBatch:
     """A batch of nodes; the columns are the undecided neurons of the box.
 
     `sign` is +1 or −1 where branching fixed a neuron's side, `radius` what is proved for the node.
-    Bounds are float32 rounded outwards.
+    Bounds are float32 rounded outwards. What has columns may be on another device.
     """
 
     row: NDArray[np.intp]
     depth: NDArray[np.intp]
+    radius: Floats
     lower: Array
     upper: Array
-    sign: NDArray[np.int8]
+    sign: Array
     alpha: Array
     beta: Array
-    radius: Floats
 
     def __len__(self) -> int:
         return len(self.row)
 
     def take(self, index: Any) -> NodeBatch:  # noqa: ANN401  whatever indexes an array
         """Some of the nodes."""
-        return NodeBatch(*(getattr(self, part.name)[index] for part in fields(self)))
+        there = index if isinstance(index, slice) else like_device(index, self.alpha)
+        host = (self.row[index], self.depth[index], self.radius[index])
+        return NodeBatch(*host, *(part[there] for part in self._columns))
+
+    def moved(self, change: Callable[[Any], Array]) -> NodeBatch:
+        """The same on another device."""
+        return NodeBatch(self.row, self.depth, self.radius, *map(change, self._columns))
 
     def lines(self, slope: Floats) -> ActivationLines:
         """The lines about the undecided neurons of each node, in float64."""
-        lower, upper = self.lower.astype(float), self.upper.astype(float)
+        xp = array_namespace(self.lower)
+        lower, upper = (xp.astype(end, xp.float64) for end in (self.lower, self.upper))
         return relax.activation_lines(lower, upper, slope[None])
+
+    @property
+    def _columns(self) -> tuple[Array, ...]:
+        return self.lower, self.upper, self.sign, self.alpha, self.beta
 
 
 def join_nodes(parts: Sequence[NodeBatch]) -> NodeBatch:
     """The nodes one after the other."""
     if len(parts) == 1:
         return parts[0]
-    return NodeBatch(
-        *(np.concatenate([getattr(p, part.name) for p in parts]) for part in fields(NodeBatch))
-    )
+    values = ([getattr(p, part.name) for p in parts] for part in fields(NodeBatch))
+    return NodeBatch(*(array_namespace(each[0]).concat(each) for each in values))
 
 
 def root_nodes(bounds: LayerBounds) -> NodeBatch:
@@ -86,25 +102,27 @@ def root_nodes(bounds: LayerBounds) -> NodeBatch:
     beta = np.zeros((count, columns), np.float32)
     sign = np.repeat(decided[None], count, axis=0)
     sides = each(lower), each(upper), sign, each(slopes.astype(np.float32)), beta
-    return NodeBatch(np.arange(count), np.zeros(count, np.intp), *sides, np.zeros(count))
+    return NodeBatch(np.arange(count), np.zeros(count, np.intp), np.zeros(count), *sides)
 
 
 def split_nodes(nodes: NodeBatch, column: NDArray[np.intp]) -> NodeBatch:
     """Both children of every node: first all with the neuron on its upper side, then the lower."""
     twins = join_nodes([nodes, nodes])
-    count = len(nodes)
-    lower, upper, sign = twins.lower.copy(), twins.upper.copy(), twins.sign.copy()
-    up, down = np.arange(count), np.arange(count, 2 * count)
-    sign[up, column], sign[down, column] = 1, -1
-    lower[up, column] = np.maximum(lower[up, column], 0)
-    upper[down, column] = np.minimum(upper[down, column], 0)
-    return replace(twins, lower=lower, upper=upper, sign=sign, depth=twins.depth + 1)
+    count, lower, upper, sign = len(nodes), twins.lower, twins.upper, twins.sign
+    every = like_device(np.arange(2 * count), lower)
+    up, down, column = every[:count], every[count:], like_device(column, lower)
+    sign[up, column], sign[down, column] = 1, -1  # twins are arrays of their own
+    clip = array_namespace(lower).clip
+    lower[up, column] = clip(lower[up, column], 0.0, None)
+    upper[down, column] = clip(upper[down, column], None, 0.0)
+    return replace(twins, depth=twins.depth + 1)
 
 
 @dataclass(eq=False)
 class OpenNodes:
-    """Open nodes in small blocks, the least proved block first."""
+    """Open nodes in blocks of about `block`, the least proved block first."""
 
+    block: int
     blocks: list[tuple[float, int, NodeBatch]] = field(default_factory=list)
     size: int = 0
     _count: int = 0
@@ -112,8 +130,8 @@ class OpenNodes:
     def put(self, nodes: NodeBatch) -> None:
         """Add nodes to be branched later."""
         order = np.argsort(nodes.radius, kind="stable")
-        for i in range(0, len(order), _BLOCK_NODES):
-            block = nodes.take(order[i : i + _BLOCK_NODES])
+        for i in range(0, len(order), self.block):
+            block = nodes.take(order[i : i + self.block])
             heapq.heappush(self.blocks, (float(block.radius[0]), self._count, block))
             self._count += 1
             self.size += len(block)
@@ -159,16 +177,17 @@ def choose_neuron(
     """
     layers, count = bounds.layers.float32, len(nodes)
     lines = nodes.lines(bounds.slope).float32()
-    rows = bounds.rows[nodes.row].astype(np.float32)
-    offsets = bounds.offsets[nodes.row].astype(np.float32)
+    xp, row = array_namespace(bounds.rows), like_device(nodes.row, bounds.rows)
+    rows = xp.astype(bounds.rows[row], xp.float32)
+    offsets = xp.astype(bounds.offsets[row], xp.float32)
     signed_beta = nodes.beta * nodes.sign
     relaxed = relax.Relaxation(layers, rows, offsets, lines, nodes.alpha, signed_beta)
     backward = relaxed.propagate_back()
     per_layer = zip(backward.output_coefficients, layers.undecided, strict=True)
     parts = [part[:, own] for part, own in per_layer]
-    coefficients = np.concatenate(parts, axis=1)
+    coefficients = xp.concat(parts, axis=1)
     undecided = (nodes.lower < 0) & (nodes.upper > 0)
-    weight = np.where(coefficients < 0, -coefficients, _LOWER_LINE_WEIGHT * coefficients)
+    weight = xp.where(coefficients < 0, -coefficients, _LOWER_LINE_WEIGHT * coefficients)
     if lines.lower_offset is not None:  # children have lines of their own: none is tried
         weight = np.where(bounds.slope < 0, np.abs(coefficients), weight)
         loss = weight * (lines.upper_offset - lines.lower_offset)
@@ -178,34 +197,41 @@ def choose_neuron(
     width = min(candidates, loss.shape[1])
     if width == 0:
         return np.zeros(count, np.intp), np.zeros(count, np.bool_)
-    tried = np.argpartition(-loss, width - 1, axis=1)[:, :width]
-    splittable = np.take_along_axis(undecided, tried, axis=1)
+    tried = _largest(loss, width)
+    splittable = to_host(xp.take_along_axis(undecided, tried, axis=1))
     if width == 1:
-        return tried[:, 0], splittable[:, 0]
-    value = np.minimum(_child_bounds(relaxed, signed_beta, bounds.slope, tried), 0)
+        return to_host(tried)[:, 0], splittable[:, 0]
+    value = np.minimum(to_host(_child_bounds(relaxed, signed_beta, bounds.slope, tried)), 0)
     gain = value.min(axis=0) + _BETTER_CHILD_WEIGHT * value.max(axis=0)
     best = np.where(splittable, gain, -np.inf).argmax(axis=1)
     each = np.arange(count)
-    return tried[each, best], splittable[each, best]
+    return to_host(tried)[each, best], splittable[each, best]
+
+
+def _largest(values: Array, count: int) -> Array:
+    """The columns of the largest of each row, in any order."""
+    if isinstance(values, np.ndarray):
+        return np.argpartition(-values, count - 1, axis=1)[:, :count]
+    return values.topk(count, dim=1).indices
 
 
 def _child_bounds(
-    parents: relax.Relaxation, signed_beta: Array, slope: Floats, columns: NDArray[np.intp]
+    parents: relax.Relaxation, signed_beta: Array, slope: Floats, columns: Array
 ) -> Array:
     """The bounds (side, node, column) after fixing one column, all multipliers as they are."""
-    count, width = columns.shape
-    node = np.repeat(np.arange(count), width)
-    row, column = np.arange(count * width), columns.reshape(-1)
+    xp, (count, width) = array_namespace(columns), columns.shape
+    node = like_device(np.repeat(np.arange(count), width), columns)
+    row, column = like_device(np.arange(count * width), columns), columns.reshape(-1)
     upper_slope, upper_offset = parents.lines.upper_slope[node], parents.lines.upper_offset[node]
     rows, offsets, slopes = parents.rows[node], parents.constant[node], parents.alpha[node]
     upper_offset[row, column] = 0
     lines = replace(parents.lines, upper_slope=upper_slope, upper_offset=upper_offset)
     child = relax.Relaxation(parents.layers, rows, offsets, lines, slopes, signed_beta[node])
     values = []
-    for side in (np.float32(1), slope[column]):  # written into what the child already holds
-        upper_slope[row, column] = slopes[row, column] = side
+    for side in (1.0, xp.astype(slope[column], slopes.dtype)):
+        upper_slope[row, column] = slopes[row, column] = side  # what the child already holds
         values.append(child.value())
-    return np.stack(values).reshape(2, count, width)
+    return xp.stack(values).reshape(2, count, width)
 
 
 _BROKEN_MARGIN = -1e-6
@@ -354,11 +380,13 @@ def _nearest_l2(box: Box, region: _LeafRegion) -> tuple[Floats, Floats] | None:
     return box.x - rest[:n] / rest[n], weights[: len(region.slopes)]
 
 
-_NODE_MEMORY = 1 << 30
-"""Bytes of open nodes from which on the newest are branched first, so that the queue stops growing.
-1 GiB, chosen by hand; proofs are true whatever it is."""
 _BYTES_PER_NEURON = 17
 """Of one node: lower, upper, alpha and beta in float32 and the sign in one byte."""
+_BLOCKS = 8
+"""Blocks of a batch in which nodes are queued, so that the queue stays short. Chosen by hand;
+results do not depend on it, only the time."""
+_CHECKED = 8
+"""Nodes of each batch of a device that are bounded on the processor too."""
 _LEAST_BATCH = 16
 """Nodes of the smallest batch, also in a large network: fewer do not fill a matrix product. Chosen
 by hand; proofs are true whatever it is."""
@@ -372,9 +400,6 @@ hardly nearer is not worth a search. Chosen by hand; a proof does not depend on 
 _POINTLESS = 0.1
 """Share of the tolerance by which the aim may fall below the tree's radius before the tree is given
 up for a smaller box. Chosen by hand; a proof does not depend on it."""
-_SEARCH_VALUES = 1 << 17
-"""Multipliers of the nodes that are searched together: more fall out of the processor's cache, and
-a node of 2,700 neurons takes half as long again. Only the time depends on it."""
 _FLOAT32_SLACK = 1e-6
 """A float32 bound above this share of its terms is most likely positive in float64 too; eight units
 of float32's rounding. It only ends a search."""
@@ -388,10 +413,13 @@ class TreeSettings:
     `most_steps` where it is not, fewer with more undecided neurons than `batch`: few nodes fill a
     product then. `root_steps` at the root, `long_steps` every `long_every` levels for nodes that
     gained nothing; `rates` are its step sizes for α and β. `batch` is the largest number of nodes
-    bounded at once and `work` their multiplications. `candidates` are the neurons tried for a
-    split, `tries` the descents for a counterexample after each batch. `steps`, `long_steps`,
-    `long_every` and the fewer steps are measured (docs/decisions/prover.md), the others chosen by
-    hand.
+    bounded at once, `work` their multiplications and `values` the multipliers that are searched
+    together: more fall out of a processor's cache, and a node of 2,700 neurons takes half as long
+    again. `candidates` are the neurons tried for a split, `tries` the descents for a counterexample
+    after each batch. From `memory` bytes of open nodes on the newest are branched first, so that
+    the queue stops growing. Fewer than `fill` nodes are split several times before they are
+    bounded: on a GPU few take as long as many. `steps`, `long_steps`, `long_every` and the fewer
+    steps are measured (docs/decisions/prover.md), the others chosen by hand.
     """
 
     steps: int = 4
@@ -402,6 +430,9 @@ class TreeSettings:
     rates: tuple[float, float] = (0.25, 0.3)
     batch: int = 512
     work: float = 3e9
+    values: int = 1 << 17
+    memory: int = 1 << 30
+    fill: int = 0
     candidates: int = 3
     tries: int = 24
 
@@ -409,6 +440,27 @@ class TreeSettings:
 DEFAULT_SETTINGS = TreeSettings()
 LONG_SEARCH = TreeSettings(steps=12)
 """Fewer nodes, each searched longer: what one of the two does not close, the other may."""
+_ON_DEVICE = TreeSettings(
+    most_steps=40, batch=1 << 16, work=3e12, values=1 << 24, memory=1 << 33, fill=1 << 12
+)
+_BYTES_A_VALUE = 800
+"""Memory of a device that one multiplier of a batch takes, a third more than was measured."""
+_HOST_DEVICE_BYTES = 1 << 33
+"""Memory counted for a device of PyTorch that is a processor."""
+
+
+def settings_on(where: str, settings: TreeSettings) -> TreeSettings:
+    """The same with batches that fill another device, whose memory all cores share."""
+    if where == CPU:
+        return settings
+    import torch
+
+    whole = _HOST_DEVICE_BYTES
+    if torch.device(where).type == "cuda":
+        whole = torch.cuda.get_device_properties(where).total_memory
+    share = whole // (os.cpu_count() or 1)
+    values = max(1 << 16, min(_ON_DEVICE.values, share // _BYTES_A_VALUE))
+    return replace(_ON_DEVICE, steps=settings.steps, values=values, memory=share // 4)
 
 
 class UpperEnd(Protocol):
@@ -453,27 +505,35 @@ def prove_by_branching(
     tolerance: float,
     watch: TreeWatch,
     settings: TreeSettings = DEFAULT_SETTINGS,
+    where: str = CPU,
 ) -> TreeResult:
     """Prove the label up to min(the box's radius, upper end − `spare`), or as far as time allows.
 
     Stops early when a counterexample makes the box's radius pointless. Where the label may come
-    behind some rivals, that many margins, the least proved ones, are left alone.
+    behind some rivals, that many margins, the least proved ones, are left alone. Nodes are searched
+    and bounded `where` it is said; some of each batch are bounded here once more.
     """
-    radius: float = bounds.box.radius
-    open_nodes, leaves_low = OpenNodes(), radius
+    radius, leaves_low = float(bounds.box.radius), float(bounds.box.radius)
+    columns, settings = max(1, len(bounds.lower)), settings_on(where, settings)
     # Fewer nodes at once in a large network, so that the clock is read often enough.
     each = 8.0 * settings.steps * sum(w.work for w in bounds.layers.weights)
     batch = int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
-    filled = min(1.0, settings.batch / max(1, len(bounds.lower)))
+    filled = min(1.0, settings.batch / columns)
     longest = max(2 * settings.steps, int(settings.most_steps * filled))
-    most = max(settings.batch, _NODE_MEMORY // (_BYTES_PER_NEURON * max(1, len(bounds.lower))))
+    most = max(settings.batch, settings.memory // (_BYTES_PER_NEURON * columns))
+    root, there = root_nodes(bounds), bounds
+    if where != CPU:
+        change = to_device(where)
+        root, there = root.moved(change), bounds.moved(change)
+        batch = max(_LEAST_BATCH, min(batch, settings.values // columns))
+    tree = _Tree(bounds, there, settings, watch)
+    open_nodes = OpenNodes(max(1, batch // _BLOCKS))
 
     def aim() -> float:
         return min(radius, upper.high - spare)
 
     watch.on_nodes(len(bounds.rows))
-    first = (settings.root_steps, settings.rates, watch.time_over)
-    root, slopes = bound_nodes(bounds, root_nodes(bounds), *first)
+    root, _ = tree.bound(root, settings.root_steps)
     root = root.take(np.argsort(root.radius, kind="stable")[problem.rank - 1 :])
     open_nodes.put(root.take(root.radius < aim()))
     proved = min(float(root.radius.min(initial=radius)), radius)
@@ -493,85 +553,123 @@ def prove_by_branching(
             nodes = nodes.take(slice(int(room)))
         if not len(nodes):
             continue
-        column, undecided = choose_neuron(bounds, nodes, settings.candidates)
+        column, undecided = choose_neuron(there, nodes, settings.candidates)
         for i in np.flatnonzero(~undecided):
             if watch.expired():
                 return TreeResult(proved, False)
-            node = nodes.take(slice(i, i + 1))
+            node = nodes.take(slice(i, i + 1)).moved(to_host)
             leaf = solve_leaf(bounds, node, aim())
             if leaf.point is not None:
                 upper.try_counterexample(leaf.point)
             leaves_low = min(leaves_low, max(leaf.radius, float(node.radius[0])))
-        nodes, column = nodes.take(undecided), column[undecided]
-        if not len(nodes):
+        if not undecided.any():
             continue
-        watch.on_nodes(2 * len(nodes))
-        steps = min(longest, settings.steps * max(1, batch // len(nodes)))
-        children, slopes = _bound_children(
-            bounds, split_nodes(nodes, column), steps, settings, watch.time_over
-        )
+        nodes = tree.split(nodes.take(undecided), column[undecided], 2 * room)
+        steps = min(longest, settings.steps * max(1, 2 * batch // len(nodes)))
+        children, slopes = tree.bound_children(nodes, steps)
         _attack(bounds, problem, children, slopes, upper, aim(), settings.tries)
         open_nodes.put(children.take(children.radius < aim()))
     return TreeResult(min(leaves_low, aim()), True)
 
 
-def _bound_children(
-    bounds: LayerBounds,
-    nodes: NodeBatch,
-    steps: int,
-    settings: TreeSettings,
-    time_over: Expired,
-) -> tuple[NodeBatch, Floats]:
-    """Bound nodes briefly; those that gained nothing get a long search every second level.
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """The layers' bounds here, and `there`, where nodes are searched and bounded."""
 
-    An empty region needs large multipliers, and on the way to them the bound first gets worse: a
-    short search would come back to where it began in every generation.
-    """
-    inherited = nodes.radius
-    nodes, slopes = bound_nodes(bounds, nodes, steps, settings.rates, time_over)
-    stuck = (nodes.radius <= inherited) & (nodes.radius < bounds.box.radius)
-    stuck &= nodes.depth % settings.long_every == 0
-    if not stuck.any():
-        return nodes, slopes
-    longer, longer_slopes = bound_nodes(
-        bounds, nodes.take(stuck), settings.long_steps, settings.rates, time_over
-    )
-    return join_nodes([nodes.take(~stuck), longer]), np.concatenate([slopes[~stuck], longer_slopes])
+    here: LayerBounds
+    there: LayerBounds
+    settings: TreeSettings
+    watch: TreeWatch
+
+    def bound(self, nodes: NodeBatch, steps: int) -> tuple[NodeBatch, LinearBounds]:
+        """The nodes with better multipliers; what is bounded elsewhere is checked here."""
+        how = steps, self.settings, self.watch.time_over
+        nodes, proved = bound_nodes(self.there, nodes, *how)
+        if self.there is not self.here:
+            check_device(self.here, nodes, proved)
+        return nodes, proved
+
+    def split(self, nodes: NodeBatch, column: NDArray[np.intp], most: float) -> NodeBatch:
+        """Both children of every node, and their children where there are few."""
+        nodes, fill = split_nodes(nodes, column), min(self.settings.fill, most)
+        while 2 * len(nodes) <= fill:
+            column, undecided = choose_neuron(self.there, nodes, self.settings.candidates)
+            if not undecided.all():
+                break
+            nodes = split_nodes(nodes, column)
+        self.watch.on_nodes(len(nodes))
+        return nodes
+
+    def bound_children(self, nodes: NodeBatch, steps: int) -> tuple[NodeBatch, Array]:
+        """Bound nodes briefly; those that gained nothing get a long search every second level.
+
+        An empty region needs large multipliers, and on the way to them the bound first gets worse:
+        a short search would come back to where it began in every generation. And the slopes of the
+        bounds.
+        """
+        inherited, radius = nodes.radius, self.here.box.radius
+        nodes, proved = self.bound(nodes, steps)
+        stuck = (nodes.radius <= inherited) & (nodes.radius < radius)
+        stuck &= nodes.depth % self.settings.long_every == 0
+        if not stuck.any():
+            return nodes, proved.a
+        longer, more = self.bound(nodes.take(stuck), self.settings.long_steps)
+        slopes = array_namespace(proved.a).concat([proved.take(~stuck).a, more.a])
+        return join_nodes([nodes.take(~stuck), longer]), slopes
 
 
 def bound_nodes(
     bounds: LayerBounds,
     nodes: NodeBatch,
     steps: int,
-    rates: tuple[float, float],
+    settings: TreeSettings = DEFAULT_SETTINGS,
     time_over: Expired = lambda: False,
-) -> tuple[NodeBatch, Floats]:
-    """The nodes with better multipliers and the radius they prove; and their bounds' slopes."""
-    nodes, proved = search_bounds(bounds, nodes, steps, rates, time_over)
-    least = bounds.box.floor(proved.a, proved.c)
+) -> tuple[NodeBatch, LinearBounds]:
+    """The nodes with better multipliers and the radius they prove; and their bounds."""
+    nodes, proved = search_bounds(bounds, nodes, steps, settings, time_over)
+    least = to_host(bounds.box.floor(proved.a, proved.c))
     radius = np.where(least > 0, bounds.box.radius, nodes.radius)
     short = np.flatnonzero(least <= 0)
     if len(short):
-        part = LinearBounds(proved.a[short], proved.c[short])
-        better = relax.proved_radius(bounds.box, part, nodes.radius[short])
+        start = like_device(nodes.radius[short], proved.a)
+        better = to_host(relax.proved_radius(bounds.box, proved.take(short), start))
         radius[short] = np.maximum(radius[short], better)
-    return replace(nodes, radius=radius), proved.a
+    return replace(nodes, radius=radius), proved
+
+
+def check_device(bounds: LayerBounds, nodes: NodeBatch, proved: LinearBounds) -> None:
+    """Bound some nodes here too: no more than the rounding that each side subtracts is between.
+
+    Proofs on a device rest on sums of float64 as the standard has them; some offer less exact ones.
+    """
+    some = np.arange(0, len(nodes), max(1, len(nodes) // _CHECKED))
+    _, here = search_bounds(bounds, nodes.take(some).moved(to_host), 0)
+    there = LinearBounds(*map(to_host, proved.take(some).parts))
+    apart = abs(bounds.box.floor(here.a, here.c) - bounds.box.floor(there.a, there.c))
+    far = apart > here.rounding + there.rounding
+    if far.any():
+        raise SurefootError(
+            f"a bound made on the device differs from the processor's by {apart[far].max():.3g}, "
+            f"where rounding allows {here.rounding[far].max():.3g}: its sums are not those of "
+            "float64, so nothing is proved there; use --device cpu for proofs"
+        )
 
 
 def search_bounds(
     bounds: LayerBounds,
     nodes: NodeBatch,
     steps: int,
-    rates: tuple[float, float],
+    settings: TreeSettings = DEFAULT_SETTINGS,
     time_over: Expired = lambda: False,
 ) -> tuple[NodeBatch, LinearBounds]:
     """The nodes with better multipliers, and what these prove."""
-    lines = nodes.lines(bounds.slope)
-    rows, offsets = bounds.rows[nodes.row], bounds.offsets[nodes.row]
-    alpha = np.clip(nodes.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
-    best = Multipliers(alpha, nodes.beta)
+    lines, xp = nodes.lines(bounds.slope), array_namespace(bounds.rows)
+    row = like_device(nodes.row, bounds.rows)
+    rows, offsets = bounds.rows[row], bounds.offsets[row]
+    alpha = xp.minimum(xp.maximum(nodes.alpha, lines.least_slope), lines.most_slope)
+    best = Multipliers(xp.astype(alpha, xp.float32), nodes.beta)
     if steps:
-        best = _searched(bounds, nodes, lines, best, steps, rates, time_over)
+        best = _searched(bounds, nodes, lines, best, steps, settings, time_over)
     signed_beta = best.beta * nodes.sign
     proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, best.alpha, signed_beta)
     return replace(nodes, alpha=best.alpha, beta=best.beta), proved
@@ -583,30 +681,30 @@ def _searched(
     lines: ActivationLines,
     start: Multipliers,
     steps: int,
-    rates: tuple[float, float],
+    settings: TreeSettings,
     time_over: Expired,
 ) -> Multipliers:
     """Better multipliers for the nodes, some at a time."""
-    rows, sign = bounds.rows[nodes.row], nodes.sign.astype(np.float32)
-    positive = float(_FLOAT32_SLACK * (np.abs(bounds.rows) @ bounds.largest[-1]).max())
-    likely, parts = bounds.offsets[nodes.row] - bounds.first_run_loss[nodes.row], []
-    piece = max(_LEAST_BATCH, _SEARCH_VALUES // max(1, len(bounds.lower)))
+    xp, row = array_namespace(bounds.rows), like_device(nodes.row, bounds.rows)
+    rows, sign = bounds.rows[row], xp.astype(nodes.sign, xp.float32)
+    positive = float(_FLOAT32_SLACK * xp.max(abs(bounds.rows) @ bounds.largest[-1]))
+    likely, parts = bounds.offsets[row] - bounds.first_run_loss[row], []
+    piece = max(_LEAST_BATCH, settings.values // max(1, len(bounds.lower)))
+    every = like_device(np.arange(len(nodes)), rows)
     for i in range(0, max(1, len(nodes)), piece):
         one = slice(i, i + piece)
         own = Multipliers(start.alpha[one], start.beta[one])
-        known = rows[one], likely[one], lines.take(np.arange(len(nodes))[one]), sign[one], own
-        how = (steps, rates, positive, time_over)
+        known = rows[one], likely[one], lines.take(every[one]), sign[one], own
+        how = (steps, settings.rates, positive, time_over)
         parts.append(optimise_multipliers(bounds.layers.float32, *known, *how))
-    return Multipliers(
-        np.concatenate([p.alpha for p in parts]), np.concatenate([p.beta for p in parts])
-    )
+    return Multipliers(xp.concat([p.alpha for p in parts]), xp.concat([p.beta for p in parts]))
 
 
 def _attack(
     bounds: LayerBounds,
     problem: AttackProblem,
     nodes: NodeBatch,
-    slopes: Floats,
+    slopes: Array,
     upper: UpperEnd,
     aim: float,
     tries: int,
@@ -622,7 +720,8 @@ def _attack(
     others = order[tries // 2 :: max(1, 2 * len(order) // tries)]
     chosen = np.concatenate([order[: tries // 2], others])
     radius = max(aim, _ATTACK_RADIUS * upper.high) if np.isfinite(upper.high) else aim
-    start = bounds.box.worst(slopes[chosen]).astype(np.float32)
+    steepest = to_host(slopes[like_device(chosen, slopes)])
+    start = bounds.box.worst(steepest).astype(np.float32)
     points, margin = descend_margins(
         problem, start, nodes.row[chosen], radius, _ATTACK_STEPS, _ATTACK_FIRST_STEP
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -19,7 +19,6 @@ from array_api_compat import device, is_numpy_array
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
-from surefoot.errors import MissingPackage
 from surefoot.graph.activation import output_ends
 from surefoot.graph.linear_map import Dense
 from surefoot.graph.network import (
@@ -30,7 +29,7 @@ from surefoot.graph.network import (
     check_float32,
     margin_question,
 )
-from surefoot.subject.protocols import Array, Ball, array_namespace, to_host
+from surefoot.subject.protocols import CPU, Array, Ball, array_namespace, to_device, to_host
 from surefoot.verify.ball import Box, InputSpace, row_sums
 from surefoot.verify.layer_bounds import (
     INTERVALS,
@@ -42,6 +41,7 @@ from surefoot.verify.layer_bounds import (
     from_ends,
     from_outputs,
     no_layers,
+    no_moments,
 )
 from surefoot.verify.linear_relaxation import (
     HiddenLayers,
@@ -52,7 +52,6 @@ from surefoot.verify.linear_relaxation import (
     proved_radius,
 )
 
-CPU = "cpu"
 _PIECE_VALUES, _DEVICE_VALUES = 1 << 18, 1 << 25
 """Values of one intermediate array: 2 MiB stay in a processor's cache, the memory of another device
 is the limit. Chosen by hand; only the time depends on it."""
@@ -359,7 +358,7 @@ def _searched_slopes(relaxed: Relaxation, steps: int) -> Array:
     """The best slopes met in so many steps of Adam."""
     xp, lines, alpha = array_namespace(relaxed.rows), relaxed.lines, relaxed.alpha
     best, kept = None, alpha
-    moments = xp.stack([xp.zeros_like(alpha)] * 2, axis=-1)
+    moments = no_moments(alpha)
     for step in range(steps):
         gradient = replace(relaxed, alpha=alpha).value_and_gradient()
         better = gradient.value == gradient.value if best is None else gradient.value > best
@@ -377,12 +376,4 @@ def _moved(layer: Layer, where: str) -> Layer:
 
 
 def _change(where: str) -> Callable[[Any], Array]:
-    if where == CPU:
-        return np.asarray
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        raise MissingPackage(
-            f"bounds on {where} need PyTorch: pip install 'surefoot[torch]'"
-        ) from error
-    return partial(torch.tensor, dtype=torch.float64, device=where)
+    return np.asarray if where == CPU else to_device(where)

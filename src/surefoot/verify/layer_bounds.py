@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 from numpy.typing import NDArray
 
 from surefoot.core.assumptions import Arithmetic
@@ -26,12 +27,14 @@ from surefoot.graph.linear_map import (
     groups_after,
 )
 from surefoot.graph.network import Floats, Layer, MarginQuestion
-from surefoot.subject.protocols import array_namespace
+from surefoot.subject.protocols import Array, array_namespace
 from surefoot.verify import linear_relaxation as relax
-from surefoot.verify.ball import Array, Box
+from surefoot.verify.ball import Box
 from surefoot.verify.linear_relaxation import ActivationLines, HiddenLayers, LayerBounds
 
 Expired = Callable[[], bool]
+Moments = tuple[Array, Array]
+"""The sums of gradients and of their squares that Adam keeps."""
 Ends = tuple[Floats, Floats]
 Refine = Callable[[LayerBounds, Layer, Ends, Floats, float], Ends]
 """Closer ends of a layer behind these bounds, from its ends, what rounding takes from them, and
@@ -67,20 +70,22 @@ def optimise_multipliers(
     It ends early where the time has `expired`.
     In float32, which is twice as fast: multipliers are only proposed, and bounded in float64 after.
     """
-    lines, found = exact_lines.float32(), Multipliers(start.alpha.copy(), start.beta.copy())
-    fixed = np.zeros(0, np.intp) if sign is None else np.flatnonzero(sign.any(axis=0))
-    side = np.zeros((len(exact_rows), 0)) if sign is None else sign[:, fixed]
+    xp = array_namespace(exact_rows)
+    lines, found = exact_lines.float32(), Multipliers(_copied(start.alpha), _copied(start.beta))
+    fixed, places = _fixed_columns(layers, sign)
+    side = start.beta[:, :0] if sign is None else sign[:, fixed]
     now = _searched_rows(exact_rows, exact_constant, side, start.alpha, start.beta[:, fixed])
-    places = layers.places(fixed)
+    some_fixed = now.beta.shape[1] > 0
     for step in range(steps + 1):
         unfinished = now.best <= enough
-        if not unfinished.any() or (step and expired()):
+        count = int(xp.count_nonzero(unfinished))
+        if not count or (step and expired()):
             break
-        if unfinished.sum() < _COMPACT_BELOW * len(unfinished):
+        if count < _COMPACT_BELOW * len(unfinished):
             now.put(found, fixed)
-            index = np.flatnonzero(unfinished)
+            (index,) = xp.nonzero(unfinished)
             now, lines = now.take(index), lines.take(index)
-        signed_beta = now.beta * now.sign if len(fixed) else None
+        signed_beta = now.beta * now.sign if some_fixed else None
         known = (now.rows, now.constant, lines, now.alpha, signed_beta, places)
         relaxed = relax.Relaxation(layers, *known)
         gradient = relaxed.value_and_gradient() if step < steps else None
@@ -89,13 +94,35 @@ def optimise_multipliers(
             break
         alpha, beta = now.alpha, now.beta
         alpha += adam_step(gradient.alpha, now.alpha_moments, step, rates[0])
-        np.clip(alpha, lines.least_slope, lines.most_slope, out=alpha)
-        if len(fixed):
+        xp.maximum(alpha, lines.least_slope, out=alpha)
+        xp.minimum(alpha, lines.most_slope, out=alpha)
+        if some_fixed:
             beta += adam_step(gradient.signed_beta * now.sign, now.beta_moments, step, rates[1])
-            np.maximum(beta, 0.0, out=beta)
-            beta *= now.sign != 0
+            beta[...] = relax.positive_part(beta) * (now.sign != 0)
     now.put(found, fixed)
     return found
+
+
+def _copied(a: Array) -> Array:
+    return array_namespace(a).asarray(a, copy=True)
+
+
+def _fixed_columns(
+    layers: HiddenLayers, sign: Array | None
+) -> tuple[NDArray[np.intp] | slice, relax.Places | None]:
+    """The columns that are fixed in some row, and where they stand; on a device all of them."""
+    if isinstance(sign, np.ndarray) or sign is None:
+        fixed = np.flatnonzero(np.zeros(0) if sign is None else sign.any(axis=0))
+        return fixed, layers.places(fixed)
+    return slice(None), None
+
+
+def _keep(kept: Array, value: Array, where: Array) -> None:
+    """Write some of the values into those kept."""
+    if isinstance(kept, np.ndarray):
+        np.copyto(kept, value, where=where)
+    else:
+        kept[...] = array_namespace(kept).where(where, value, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,47 +141,57 @@ class _SearchedRows:
     best: Array
     best_alpha: Array
     best_beta: Array
-    alpha_moments: Array
-    beta_moments: Array
+    alpha_moments: Moments
+    beta_moments: Moments
 
     def take(self, index: NDArray[np.intp]) -> _SearchedRows:
         """Some of the rows."""
-        parts: Any = (relax.rows_by_columns(getattr(self, f.name), index) for f in fields(self))
-        return _SearchedRows(*parts)
+
+        def taken(part: Any) -> Any:  # noqa: ANN401  an array or moments
+            if isinstance(part, tuple):
+                return tuple(map(taken, part))
+            return relax.rows_by_columns(part, index)
+
+        return _SearchedRows(*(taken(getattr(self, f.name)) for f in fields(self)))
 
     def keep_best(self, value: Array) -> None:
         """Keep the multipliers where they are the best so far."""
         better = value > self.best
-        np.copyto(self.best, value, where=better)
-        np.copyto(self.best_alpha, self.alpha, where=better[:, None])
-        np.copyto(self.best_beta, self.beta, where=better[:, None])
+        _keep(self.best, value, better)
+        _keep(self.best_alpha, self.alpha, better[:, None])
+        _keep(self.best_beta, self.beta, better[:, None])
 
-    def put(self, found: Multipliers, fixed: NDArray[np.intp]) -> None:
+    def put(self, found: Multipliers, fixed: NDArray[np.intp] | slice) -> None:
         """Write the best into those of all rows."""
         found.alpha[self.place] = self.best_alpha
-        found.beta[np.ix_(self.place, fixed)] = self.best_beta
+        if isinstance(fixed, slice):
+            found.beta[self.place] = self.best_beta
+        else:
+            found.beta[np.ix_(self.place, fixed)] = self.best_beta
 
 
 def _searched_rows(
     rows: Floats, constant: Floats, sign: Array, alpha: Array, beta: Array
 ) -> _SearchedRows:
-    def single(a: Array) -> Array:
-        return np.array(a, np.float32, order="F")
-
+    single, xp = relax.single_by_columns, array_namespace(rows)
     row, lift, side, slope, start = map(single, (rows, constant, sign, alpha, beta))
-    worst = np.full(len(rows), -np.inf, np.float32)
-    first, second = (np.zeros((2, *a.shape[::-1]), np.float32).T for a in (alpha, beta))
-    best = worst, single(alpha), single(beta)
-    known = np.arange(len(rows)), row, lift, side, slope, start
-    return _SearchedRows(*known, *best, first, second)
+    best = xp.full_like(lift, -xp.inf), single(alpha), single(beta)
+    known = xp.arange(len(rows), device=device(rows)), row, lift, side, slope, start
+    return _SearchedRows(*known, *best, no_moments(slope), no_moments(start))
 
 
-def adam_step(gradient: Array, moments: Array, step: int, rate: float) -> Array:
+def no_moments(like: Array) -> Moments:
+    """Before the first step."""
+    zeros = array_namespace(like).zeros_like
+    return zeros(like), zeros(like)
+
+
+def adam_step(gradient: Array, moments: Moments, step: int, rate: float) -> Array:
     """Adam's step (Kingma & Ba 2015, their constants); the moments are updated in place.
 
     They are kept without the factors .1 and .001, which only the result needs.
     """
-    xp, first, second = array_namespace(gradient), moments[..., 0], moments[..., 1]
+    xp, (first, second) = array_namespace(gradient), moments
     first *= 0.9
     first += gradient
     second *= 0.999

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from surefoot.graph.activation import CURVE_ERROR, halves
 from surefoot.graph.linear_map import Diagonal, LinearMap, Product, composed
 from surefoot.graph.network import Floats
-from surefoot.subject.protocols import array_namespace
-from surefoot.verify.ball import Array, Box, Moves, row_sums
+from surefoot.subject.protocols import Array, array_namespace, like_device
+from surefoot.verify.ball import Box, Moves, row_sums
 
 Places = tuple[tuple[slice | NDArray[np.intp], slice], ...]
 """For each layer, where its columns of an array of some columns stand in it, and in the array."""
@@ -24,12 +24,30 @@ def picked(a: Array, columns: slice | NDArray[np.intp]) -> Array:
     """Some columns, in the layout of the array."""
     if isinstance(columns, slice):
         return a[:, columns]
-    return np.take(a.T, columns, axis=0).T if a.flags.f_contiguous else a[:, columns]
+    if isinstance(a, np.ndarray) and a.flags.f_contiguous:
+        return np.take(a.T, columns, axis=0).T
+    return a[:, columns]
 
 
 def rows_by_columns(a: Array, index: NDArray[Any]) -> Array:
-    """Some rows, one column after the other in memory: columns are picked all the time."""
-    return np.asarray(np.take(a.T, index, axis=-1).T)
+    """Some rows, of NumPy one column after the other in memory: columns are picked all the time."""
+    if isinstance(a, np.ndarray):
+        return np.asarray(np.take(a.T, index, axis=-1).T)
+    return a[index]
+
+
+def positive_part(a: Array) -> Array:
+    """What is above 0, else 0; in NumPy by exact operations that are faster than a maximum."""
+    part: Array = (a + abs(a)) / 2 if isinstance(a, np.ndarray) else array_namespace(a).clip(a, 0.0)
+    return part
+
+
+def single_by_columns(a: Array) -> Array:
+    """In float32, for searching, of NumPy one column after the other."""
+    if isinstance(a, np.ndarray):
+        return np.array(a, np.float32, order="F")
+    xp = array_namespace(a)
+    return xp.astype(a, xp.float32, copy=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +97,16 @@ class HiddenLayers:
         """The same in float32, for searching; what is proved without a search needs none."""
 
         def single(a: Array) -> Array:
-            return a.astype(np.float32)
+            xp = array_namespace(a)
+            return xp.astype(a, xp.float32)
 
-        weights = tuple(one.converted(single) for one in self.weights)
-        bias, slope = tuple(map(single, self.bias)), tuple(map(single, self.slope))
-        box = single(self.centre), single(self.half_width)
+        return self.changed(single)
+
+    def changed(self, change: Callable[[Array], Array]) -> HiddenLayers:
+        """The same with other numbers."""
+        weights = tuple(one.converted(change) for one in self.weights)
+        bias, slope = tuple(map(change, self.bias)), tuple(map(change, self.slope))
+        box = change(self.centre), change(self.half_width)
         return HiddenLayers(weights, bias, slope, self.undecided, self.columns, *box, self.moves)
 
 
@@ -117,7 +140,7 @@ class ActivationLines:
 
     def float32(self) -> ActivationLines:
         """The same in float32, for searching, one column after the other."""
-        return self.changed(lambda part: np.asfortranarray(part, np.float32))
+        return self.changed(single_by_columns)
 
     def changed(self, change: Callable[[Array], Array]) -> ActivationLines:
         """The same in other arrays."""
@@ -266,13 +289,17 @@ class Relaxation:
         return BackwardPass(after, before, chosen, constant)
 
     def _chosen_line(self, coefficients: Array, cols: slice) -> ChosenLine:
-        """By products with 0 and 1, which are exact: ten times as fast where signs are mixed."""
-        negative = array_namespace(coefficients).astype(coefficients < 0, coefficients.dtype)
-        lines = self.lines
+        """In NumPy by products with 0 and 1: exact, and ten times as fast where signs are mixed."""
+        xp, lines, below = array_namespace(coefficients), self.lines, self.lines.lower_offset
+        if not isinstance(coefficients, np.ndarray) and below is None:
+            above, lift = lines.upper_slope[:, cols], lines.upper_offset[:, cols]
+            slope = xp.where(coefficients < 0, above, self.alpha[:, cols])
+            return ChosenLine(coefficients, slope, xp.where(coefficients < 0, lift, 0.0))
+        negative = xp.astype(coefficients < 0, coefficients.dtype)
         positive, slope = 1 - negative, negative * lines.upper_slope[:, cols]
         offset = negative * lines.upper_offset[:, cols]
-        if lines.lower_offset is not None:
-            offset += positive * lines.lower_offset[:, cols]
+        if below is not None:
+            offset += positive * below[:, cols]
         positive *= self.alpha[:, cols]
         slope += positive
         return ChosenLine(coefficients, slope, offset)
@@ -297,8 +324,7 @@ class Relaxation:
         for j in range(depth):
             cols, own = layers.columns[j], layers.undecided[j]
             line, sums = backward.lines[j], picked(v, own)
-            positive = (line.coefficients + abs(line.coefficients)) / 2
-            xp.multiply(positive, sums, out=to_alpha[:, cols])
+            xp.multiply(positive_part(line.coefficients), sums, out=to_alpha[:, cols])
             if self.signed_beta is not None:
                 at, part = (own, cols) if self.places is None else self.places[j]
                 to_beta[:, part] = -v[:, at]
@@ -356,20 +382,54 @@ class LayerBounds:
     @cached_property
     def first_run_loss(self) -> Floats:
         """About what rounding in the model takes from each margin, for searches."""
+        xp = array_namespace(self.rows)
         if not any(errors.any() for errors in self.run_errors):
-            return np.zeros(len(self.rows))
+            none: Floats = xp.zeros_like(self.offsets)
+            return none
         lines = activation_lines(self.lower[None], self.upper[None], self.slope[None])
-        alpha = lines.first_slopes(self.lower, self.upper).repeat(len(self.rows), axis=0)
+        alpha = xp.repeat(lines.first_slopes(self.lower, self.upper), len(self.rows), axis=0)
         relaxed = Relaxation(self.layers, self.rows, self.offsets, lines, alpha, None)
         return run_loss(self, relaxed.propagate_back())
+
+    def moved(self, change: Callable[[Array], Array]) -> LayerBounds:
+        """The same on another device."""
+        layers = self.layers.changed(change)
+        undecided = (one if isinstance(one, slice) else change(one) for one in layers.undecided)
+        sizes, largest, errors = (
+            tuple(map(change, part)) for part in (self.sum_sizes, self.largest, self.run_errors)
+        )
+        return replace(
+            self,
+            box=self.box.moved(change),
+            layers=replace(layers, undecided=tuple(undecided)),
+            rows=change(self.rows),
+            offsets=change(self.offsets),
+            lower=change(self.lower),
+            upper=change(self.upper),
+            slope=change(self.slope),
+            sum_sizes=sizes,
+            largest=largest,
+            run_errors=errors,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class LinearBounds:
-    """margin ≥ a·x + c over the box, for each node, after rounding is subtracted."""
+    """margin ≥ a·x + c over the box, for each node, after `rounding` is subtracted."""
 
     a: Floats
     c: Floats
+    rounding: Floats
+
+    @property
+    def parts(self) -> tuple[Array, Array, Array]:
+        """All arrays, in their order."""
+        return self.a, self.c, self.rounding
+
+    def take(self, index: NDArray[Any]) -> LinearBounds:
+        """Of some nodes."""
+        there = like_device(index, self.a)
+        return LinearBounds(*(part[there] for part in self.parts))
 
 
 def proved_linear_bounds(
@@ -385,7 +445,7 @@ def proved_linear_bounds(
     xp = array_namespace(rows)
     inside = xp.maximum(xp.astype(alpha, rows.dtype), lines.least_slope)
     inside = xp.minimum(inside, lines.most_slope)
-    beta = None if signed_beta is None else signed_beta.astype(np.float64)
+    beta = None if signed_beta is None else xp.astype(signed_beta, rows.dtype)
     backward = Relaxation(layers, rows, constant, lines, inside, beta).propagate_back()
     a = layers.weights[0].back(backward.sum_coefficients[0])
     c = backward.constant + backward.sum_coefficients[0] @ layers.bias[0]
@@ -396,9 +456,10 @@ def proved_linear_bounds(
         if beta is not None:
             cols = layers.columns[j]
             own_sizes = bounds.sum_sizes[j][layers.undecided[j]]
-            total = total + np.abs(beta[:, cols]) @ own_sizes
-    lost = bounds.rounding_unit * total + run_loss(bounds, backward)
-    return LinearBounds(a, c - lost - bounds.underflow)
+            total = total + abs(beta[:, cols]) @ own_sizes
+    rounding = bounds.rounding_unit * total
+    lost = rounding + run_loss(bounds, backward)
+    return LinearBounds(a, c - lost - bounds.underflow, rounding)
 
 
 def run_loss(bounds: LayerBounds, backward: BackwardPass) -> Floats:
