@@ -20,7 +20,7 @@ _WORDS_OF_THE_MACHINE = (
     (re.compile(r'time="[\d.]+"'), 'time="SECONDS"'),
     (re.compile(r"^.*: [\d,]+ of (about|at most) [\d,]+ .*\n", re.MULTILINE), ""),  # progress
     (re.compile(r'"seconds":[\d.e-]+'), '"seconds":N'),
-    (re.compile(r"took [\d.,]+ CPU seconds, [\d.,]+ in"), "took N CPU seconds, N in"),
+    (re.compile(r"took [\d.,]+ (?:CPU )?seconds, [\d.,]+ in"), "took N seconds, N in"),
     (re.compile(r"about [\d,]+ trials per second"), "about N trials per second"),
     (re.compile(r"about [\d.]+ (s|min|h) \(a forecast\)"), "about N s (a forecast)"),
 )

@@ -46,7 +46,7 @@ PLAIN = (
     r"When clean, [\d,]+ of [\d,]+ inputs get their true label\.",
     r"[\d,]+ trials on [\d,]+ inputs\.",
     r"[\d,]+ cells, [\d,]+ trials; ",
-    r"It took [\d,.]+ (evaluations|CPU seconds)",
+    r"It took [\d,.]+ (evaluations|seconds)",
     r"A normal distribution fitted the scores of [\d,]+ of [\d,]+ inputs",
     r"Not fitted, for example ",
     r"[\d,]+ of [\d,]+ brackets are closed to [\d.]+; ",

@@ -109,7 +109,8 @@ class RadiusOptions:
     )
     confidence: v.Number = option(o.CONFIDENCE, "Confidence of the result.")
     seconds_per_input: float | None = option(
-        None, "Maximum CPU seconds per input: 60, or none with --nodes-per-input."
+        None,
+        "Maximum seconds per input, of one core or on a GPU: 60, or none with --nodes-per-input.",
     )
     nodes_per_input: int | None = option(
         None, "Maximum nodes of branch and bound per input: the same on any machine.", least=2
@@ -131,6 +132,9 @@ class RadiusOptions:
         "",
         "Use another prover: neuralsat, abcrown=PATH, or any command as in 'tool {onnx} {vnnlib} "
         "{seconds} {result}'.",
+    )
+    prove_on: str = option(
+        "", "Where proofs are searched: cpu, or a GPU (cuda, cuda:1); default: beside the model."
     )
 
     def ball(self, frame: tuple[int, ...] = ()) -> Perturbation:
@@ -246,6 +250,7 @@ def critical(
         name: Study(
             network, subjects.inputs, radius.ball(subjects.inputs.frame), method,
             property=subjects.property, seed=running.seed, by_class=outcome.by_class or None,
+            prove_on=radius.prove_on,
         )
         for name, network in subjects.models.items()
     }  # fmt: skip

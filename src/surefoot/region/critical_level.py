@@ -15,7 +15,7 @@ from surefoot.core.results import Bracket, Footing, Guarantee, Interval
 from surefoot.errors import InvalidArgument
 
 DEFAULT_SECONDS = 60.0
-"""CPU seconds for an input where no limit is given: a run over lunch for 100 inputs."""
+"""Seconds for an input where no limit is given: a run over lunch for 100 inputs."""
 OUT_OF_TIME, OUT_OF_NODES = "out of time", "out of nodes"
 """Why a proof ended that a limit ended."""
 PROVED_AT_GOAL = "proved at the goal"
@@ -35,7 +35,7 @@ whatever they are."""
 
 @dataclass(frozen=True)
 class ProofLimits:
-    """CPU seconds and nodes of branch and bound; infinite and None where there is no such limit."""
+    """Seconds and nodes of branch and bound; infinite and None where there is no such limit."""
 
     seconds: float = math.inf
     nodes: int | None = None
@@ -139,9 +139,9 @@ def bracket_of(proof: Proof, assumption: Assumption) -> Bracket:
 class CriticalLevel(Proving):
     """Prove and attack until the bracket is as narrow as `tolerance`, or a limit is reached.
 
-    That is a limit in CPU seconds, in nodes of branch and bound, or both: 60 seconds where neither
-    is given. With a limit in nodes alone a bracket depends on model, input and method only, and not
-    on how fast the machine is.
+    That is a limit in seconds of one core, or on a GPU, in nodes of branch and bound, or both: 60
+    seconds where neither is given. With a limit in nodes alone a bracket depends on model, input
+    and method only, and not on how fast the machine is.
 
     First bounds without a search, of many inputs together; a short try, then one or two with the
     rest of the time, each from where the last one ended: what one has proved is kept if the next is

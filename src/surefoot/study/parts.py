@@ -91,6 +91,7 @@ class StudyParts:
     population: Population | None = None
     seed: int = 1
     by_class: bool | None = None
+    prove_on: str = ""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -464,6 +465,8 @@ def check_compatibility(study: StudyParts) -> None:
     _check_groups(study)
     if study.needs in (Needs.REGION, Needs.SMOOTHING, Needs.SPLITTING) and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
+    if study.prove_on and study.needs is not Needs.RADII:
+        raise InvalidArgument(f"{_name(study.method)} proves no radii: leave out prove_on")
     if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:
         raise InvalidArgument(
             f"to ± {study.method.within:g} it takes as many inputs as the whole needs, which would "

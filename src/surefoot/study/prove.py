@@ -33,6 +33,7 @@ from surefoot.engine.proof_bench import (
 from surefoot.engine.sampling_bench import SamplingBench
 from surefoot.errors import InvalidArgument
 from surefoot.executors.pool import cores
+from surefoot.models.torch_modules import device_names
 from surefoot.perturb._ops.arrays import at_level
 from surefoot.properties import GivenLabel
 from surefoot.records.record import Counterexample, Finding, InputRow, RecordBody
@@ -171,9 +172,14 @@ def prover_for(study: StudyParts) -> tuple[Prover, tuple[Network, float] | None]
         if arithmetic is Arithmetic.FLOAT32:
             _refuse_reduced(study)
         read = read_checked_network(study)
-        return BuiltInProver(read[0], arithmetic, _device_of_bounds(study)), read
+        return BuiltInProver(read[0], arithmetic, _where_to_prove(study)), read
     from surefoot.verify.external_verifier import ExternalVerifier
 
+    if study.prove_on:
+        raise InvalidArgument(
+            f"prove_on (--prove-on) {study.prove_on}: {command!r} decides itself where it runs: "
+            "leave it out"
+        )
     if not graph.plain:
         raise InvalidArgument(
             f"verifier (--verifier) {command} reads the file alone, but mean and std normalise the "
@@ -190,10 +196,20 @@ def prover_for(study: StudyParts) -> tuple[Prover, tuple[Network, float] | None]
     ), None
 
 
-def _device_of_bounds(study: StudyParts) -> str:
-    """Where bounds are made: beside the model, where PyTorch can."""
-    where = str(getattr(study.model, "device", None) or CPU)
-    return where if where.startswith("cuda") and find_spec("torch") else CPU
+def _where_to_prove(study: StudyParts) -> str:
+    """Where bounds are made: where the study says, else beside the model, where PyTorch can."""
+    if not study.prove_on:
+        where = str(getattr(study.model, "device", None) or CPU)
+        return where if where.startswith("cuda") and find_spec("torch") else CPU
+    names = device_names(study.prove_on)
+    if not names[0].startswith((CPU, "cuda")) or (len(names) > 1 and study.prove_on != "cuda"):
+        raise InvalidArgument(
+            f"prove_on (--prove-on) {study.prove_on}: proofs are searched on the processor or on "
+            "one GPU: name cpu, cuda or cuda:1",
+            option="prove_on",
+            value=study.prove_on,
+        )
+    return names[0]
 
 
 def _refuse_reduced(study: StudyParts) -> None:
@@ -207,8 +223,9 @@ def _refuse_reduced(study: StudyParts) -> None:
     if half or away:
         where = "in half precision" if half else f"on {device}, where sums may be in TF32"
         raise InvalidArgument(
-            f"arithmetic (--arithmetic) float32: this model runs {where}; leave out device "
-            "(--device) and half (--half), or use arithmetic real",
+            f"arithmetic (--arithmetic) float32: this model runs {where}; to search proofs on a "
+            "GPU write prove_on cuda (--prove-on cuda) in place of device (--device) and half "
+            "(--half), or use arithmetic real",
             option="arithmetic",
             value=Arithmetic.FLOAT32,
         )

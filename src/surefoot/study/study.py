@@ -163,7 +163,8 @@ class Study(StudyParts):
 
     `by_class`: claims about each class too; None is what the method does by itself (sampling
     does, curves and radii do not). `population` is the kind of statement about the population
-    that sampling makes; None is the one that suits the method.
+    that sampling makes; None is the one that suits the method. `prove_on` is where proofs of radii
+    are searched: cpu, or a GPU such as cuda; without a word beside the model.
     """
 
     def run(

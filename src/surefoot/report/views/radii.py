@@ -143,7 +143,7 @@ def times_chart(record: Record) -> alt.ChartType:
     """Seconds that each input took, against its proved radius."""
     tolerance = tables.tolerance_of(record)
     kinds = ["closed", "open"] if tolerance is not None else ["refuted", "never refuted"]
-    clock = "CPU seconds" if tolerance is not None else "seconds, from the file"
+    clock = "seconds" if tolerance is not None else "seconds, from the file"
     limit = math.inf if tolerance is None else tolerance
     rows: list[Row] = [
         {"radius": b.low, "seconds": max(b.seconds, 1e-3),
@@ -419,7 +419,7 @@ def _facts_of(record: Record, verdicts: tuple[Claim, ...]) -> list[str]:
     spent = sorted(b.seconds for b in brackets if b.seconds is not None)
     if not spent:
         return [*lines, "The file does not say how long it took."]
-    clock = "seconds, as the file says" if tables.radii_in(record).published else "CPU seconds"
+    clock = "seconds, as the file says" if tables.radii_in(record).published else "seconds"
     median = tables.seconds(spent[len(spent) // 2])
     last = f"It took {sum(spent):,.1f} {clock}, {median} in the median"
     missing = len(brackets) - len(spent)

@@ -374,7 +374,8 @@ def times_table(record: Record, parts: Mapping[str, Record]) -> Table | None:
             seconds_too = " or of seconds" * (method.number("seconds_per_input") is not None)
             limit = f"limit of {nodes:,.0f} nodes{seconds_too}"
         ended = f"ended at the {limit}"
-        note = f"CPU seconds. An input that the {limit} ended keeps its wider bracket."
+        clock = "Seconds of one core, or on a GPU."
+        note = f"{clock} An input that the {limit} ended keeps its wider bracket."
     first, timed = _first(record, parts), f"{_short_unit(parts)} with a time"
     headings = (*first, timed, "total seconds", "median", "longest", ended)
     return Table("Time", headings, tuple(rows), len(first), note)
