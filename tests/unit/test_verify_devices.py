@@ -107,6 +107,30 @@ def test_a_device_that_rounds_more_than_float64_is_refused(monkeypatch):
     raised(SurefootError, words, bracket_radius, network, x, label, where=TORCH)
 
 
+def test_without_memory_on_the_device_trees_are_searched_on_the_processor(monkeypatch):
+    import torch
+
+    calls = []
+
+    def full(where: str):
+        calls.append(where)
+        raise torch.OutOfMemoryError("none is left")
+
+    monkeypatch.setattr(branch_and_bound, "to_device", full)
+    network, x, exact = known_radius(1)
+    bracket = bracket_radius(network, x, network.label(x), tolerance=1e-3, where=TORCH)
+    assert calls
+    assert bracket.high - bracket.low <= 1e-3 * 1.001
+    assert bracket.low <= exact + 1e-7
+
+    def broken(where: str):
+        raise RuntimeError("another fault")
+
+    monkeypatch.setattr(branch_and_bound, "to_device", broken)
+    with pytest.raises(RuntimeError, match="another fault"):
+        bracket_radius(network, x, network.label(x), tolerance=1e-3, where=TORCH)
+
+
 def test_few_nodes_are_split_several_times():
     rng = np.random.default_rng(0)
     network = random_network(rng, 6, [24, 24], 3, [0.0])

@@ -63,6 +63,14 @@ def to_device(where: str) -> Callable[[HostArray], Array]:
     return partial(torch.tensor, device=where)
 
 
+def free_memory(where: str) -> None:
+    """Give back what PyTorch keeps of a GPU's memory."""
+    import torch
+
+    if torch.device(where).type == "cuda":
+        torch.cuda.empty_cache()
+
+
 def like_device(array: HostArray, like: Array) -> Array:
     """The array where another is."""
     if isinstance(like, np.ndarray):

@@ -26,7 +26,7 @@ from surefoot.graph.network import (
     margin_question,
 )
 from surefoot.region.critical_level import FIRST_BOUNDS, PROVED_AT_GOAL
-from surefoot.subject.protocols import CPU, Ball
+from surefoot.subject.protocols import CPU, Ball, free_memory
 from surefoot.verify import branch_and_bound as branching
 from surefoot.verify import counterexample_search as search
 from surefoot.verify.ball import Box, InputSpace
@@ -299,8 +299,28 @@ def _search_tree(
 
     How it ended, and what it needed, or would have needed.
     Once it took as long as `patience` it goes on only while it is likely to close in the time left,
-    and within `longer`.
+    and within `longer`. A tree for which a device has no memory is searched on the processor.
     """
+    more = spare, patience, settings, refinement, longer
+    try:
+        return _search_tree_at(task.where, task, radius, *more)
+    except RuntimeError as error:  # as PyTorch raises it
+        if type(error).__name__ != "OutOfMemoryError" or task.where == CPU:
+            raise
+    free_memory(task.where)
+    return _search_tree_at(CPU, task, radius, *more)
+
+
+def _search_tree_at(
+    where: str,
+    task: SearchTask,
+    radius: float,
+    spare: float,
+    patience: float,
+    settings: TreeSettings,
+    refinement: float,
+    longer: float,
+) -> tuple[_TreeEnd, float]:
     bracket, budget, progress = task.bracket, task.budget, TreeProgress()
     begun = bounded = budget.left()
 
@@ -316,7 +336,9 @@ def _search_tree(
         late = begun - left > patience
         return late and progress.expected_seconds(spent, radius) > spent + min(left, longer)
 
-    refine = _refinement(task, refinement) if refinement and not task.question.curved else None
+    refine = None
+    if refinement and not task.question.curved:
+        refine = _refinement(task, refinement, where)
     try:
         bounds = bound_layers(task.question, task.box(radius), expired, refine=refine)
         bounded = budget.left()
@@ -330,7 +352,7 @@ def _search_tree(
         lambda: budget.time_over() is not None,
     )
     tree = branching.prove_by_branching(
-        bounds, task.problem, bracket, spare, task.tolerance, watch, settings, task.where
+        bounds, task.problem, bracket, spare, task.tolerance, watch, settings, where
     )
     bracket.record_proof(tree.low)
     spent = max(begun - budget.left(), budget.least_cost)
@@ -345,7 +367,7 @@ def _search_tree(
     return end, begun - bounded + progress.expected_seconds(tree_spent, radius)
 
 
-def _refinement(task: SearchTask, allowance: float) -> Refine:
+def _refinement(task: SearchTask, allowance: float, where: str) -> Refine:
     """Trees of single neurons, all layers together for about so much."""
     bracket, budget = task.bracket, task.budget
     begun = budget.left()
@@ -353,10 +375,10 @@ def _refinement(task: SearchTask, allowance: float) -> Refine:
     def refine(bounds: LayerBounds, layer: Layer, ends: Ends, lost: Floats, share: float) -> Ends:
         def spend(nodes: int) -> bool:
             bracket.count_nodes(nodes)
-            room = budget.nodes_left() >= 2 * split_at_once(task.where) and not budget.over()
+            room = budget.nodes_left() >= 2 * split_at_once(where) and not budget.over()
             return room and begun - budget.left() < share * allowance
 
-        return refine_neurons(bounds, layer, ends, lost, spend, task.where)
+        return refine_neurons(bounds, layer, ends, lost, spend, where)
 
     return refine
 

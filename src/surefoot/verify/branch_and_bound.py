@@ -380,7 +380,7 @@ def _nearest_l2(box: Box, region: _LeafRegion) -> tuple[Floats, Floats] | None:
     return box.x - rest[:n] / rest[n], weights[: len(region.slopes)]
 
 
-_BYTES_PER_NEURON = 17
+BYTES_PER_NEURON = 17
 """Of one node: lower, upper, alpha and beta in float32 and the sign in one byte."""
 _BLOCKS = 8
 """Blocks of a batch in which nodes are queued, so that the queue stays short. Chosen by hand;
@@ -460,7 +460,7 @@ def settings_on(where: str, settings: TreeSettings) -> TreeSettings:
         whole = torch.cuda.get_device_properties(where).total_memory
     share = whole // (os.cpu_count() or 1)
     values = max(1 << 16, min(_ON_DEVICE.values, share // _BYTES_A_VALUE))
-    return replace(_ON_DEVICE, steps=settings.steps, values=values, memory=share // 4)
+    return replace(_ON_DEVICE, steps=settings.steps, values=values, memory=share // 8)
 
 
 class UpperEnd(Protocol):
@@ -520,7 +520,7 @@ def prove_by_branching(
     batch = int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
     filled = min(1.0, settings.batch / columns)
     longest = max(2 * settings.steps, int(settings.most_steps * filled))
-    most = max(settings.batch, settings.memory // (_BYTES_PER_NEURON * columns))
+    most = max(settings.batch, settings.memory // (BYTES_PER_NEURON * columns))
     root, there = root_nodes(bounds), bounds
     if where != CPU:
         change = to_device(where)

@@ -292,9 +292,9 @@ class Relaxation:
         """In NumPy by products with 0 and 1: exact, and ten times as fast where signs are mixed."""
         xp, lines, below = array_namespace(coefficients), self.lines, self.lines.lower_offset
         if not isinstance(coefficients, np.ndarray) and below is None:
-            above, lift = lines.upper_slope[:, cols], lines.upper_offset[:, cols]
-            slope = xp.where(coefficients < 0, above, self.alpha[:, cols])
-            return ChosenLine(coefficients, slope, xp.where(coefficients < 0, lift, 0.0))
+            falling, lift = coefficients < 0, lines.upper_offset[:, cols]
+            slope = xp.where(falling, lines.upper_slope[:, cols], self.alpha[:, cols])
+            return ChosenLine(coefficients, slope, xp.where(falling, lift, 0.0))
         negative = xp.astype(coefficients < 0, coefficients.dtype)
         positive, slope = 1 - negative, negative * lines.upper_slope[:, cols]
         offset = negative * lines.upper_offset[:, cols]

@@ -18,6 +18,7 @@ from surefoot.graph.linear_map import Dense
 from surefoot.graph.network import Floats, Layer
 from surefoot.subject.protocols import CPU, to_device, to_host
 from surefoot.verify.branch_and_bound import (
+    BYTES_PER_NEURON,
     DEFAULT_SETTINGS,
     NodeBatch,
     check_device,
@@ -78,12 +79,14 @@ def _raise_floors(host: LayerBounds, known: Floats, spend: Spend, where: str) ->
     """Lower bounds of all rows, from those known; none above 0: a neuron is decided there."""
     count, leaves, value, part = len(known), root_nodes(host), known, host
     each = 8.0 * _STEPS * sum(w.work for w in part.layers.weights)
-    settings = settings_on(where, DEFAULT_SETTINGS)
+    settings, columns = settings_on(where, DEFAULT_SETTINGS), len(host.lower)
     most = int(min(split_at_once(where), max(_LEAST_SPLIT, settings.work / max(1.0, each))))
+    room = settings.memory // (BYTES_PER_NEURON * columns)
     any_fixed = leaves.sign.any()
     if where != CPU:
         change = to_device(where)
         part, leaves = host.moved(change), leaves.moved(change)
+        most = min(most, max(_LEAST_SPLIT, settings.values // (2 * columns)))
 
     def bounded(leaves: NodeBatch, known: Floats, steps: int) -> tuple[NodeBatch, Floats]:
         leaves, proved = search_bounds(part, leaves, steps, settings, lambda: not spend(0))
@@ -94,7 +97,7 @@ def _raise_floors(host: LayerBounds, known: Floats, spend: Spend, where: str) ->
     if any_fixed:
         leaves, value = bounded(leaves, known, settings.root_steps)
     ended = np.zeros(count)  # the least of the leaves of each row that are not split any more
-    while spend(0):
+    while len(leaves) < room and spend(0):
         floor = _least_of_rows(ended, leaves, value)
         wanted = (floor < 0) & (np.roll(floor, count // 2) < 0) & (floor < ended)
         worst = _worst_leaves(leaves, value, wanted)[:most]
