@@ -128,6 +128,27 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
     refused("rotation offers none", replace, study, perturbation=sf.perturb.Rotation())
 
 
+def test_where_proofs_are_searched_is_said_or_refused(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    study = linear_study(tmp_path, POINTS)
+    refused("name cpu, cuda or cuda:1", replace(study, prove_on="tpu").run)
+    refused("name cpu, cuda or cuda:1", replace(study, prove_on="cpu:0,1").run)
+    refused("PyTorch can use no GPU here", replace(study, prove_on="cuda").run)
+    external = sf.methods.CriticalLevel(verifier="prover {onnx} {vnnlib} {result}")
+    refused("decides itself where it runs", replace(study, method=external, prove_on="cpu").run)
+    sampling = {
+        "method": sf.methods.ExactSequential(0.02, 0.01),
+        "perturbation": sf.perturb.LinfNoise(0.1),
+    }
+    refused("leave out prove_on", replace, study, **sampling, prove_on="cpu")
+    here, there = (replace(study, prove_on=where).run(workers=1) for where in ("", "cpu:0"))
+    for row, other, point in zip(here.inputs, there.inputs, POINTS, strict=True):
+        assert other.result.low <= truth(point) + 1e-6
+        assert other.result.high >= truth(point) - 1e-6
+        assert abs(other.result.low - row.result.low) <= study.method.tolerance
+
+
 def test_a_stopped_run_gives_the_brackets_it_reached_and_first_bounds_of_all_others(tmp_path):
     early_results = []
 

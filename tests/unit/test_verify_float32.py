@@ -20,6 +20,7 @@ from surefoot.graph.network import (
 )
 from surefoot.graph.onnx_file import quiet_session
 from surefoot.properties import GivenLabel
+from surefoot.subject.protocols import CPU
 from surefoot.verify import (
     BracketResult,
     bracket_radius,
@@ -98,7 +99,7 @@ def test_nothing_to_compare_is_refused() -> None:
     refused("0 inputs", margin_difference, network, network.outputs, np.zeros((0, 8)), 0.1, UNIT)
 
 
-def bracket(case: Float32Network, arithmetic: Arithmetic) -> BracketResult:
+def bracket(case: Float32Network, arithmetic: Arithmetic, where: str = CPU) -> BracketResult:
     """What the prover proves and refutes, with the model itself as replay, as in a study."""
     run = runner(case.source)
     with np.errstate(all="ignore"):
@@ -110,6 +111,7 @@ def bracket(case: Float32Network, arithmetic: Arithmetic) -> BracketResult:
             seconds=60,
             arithmetic=arithmetic,
             replay=lambda p: int(run(p.astype(np.float32)[None]).argmax()),
+            where=where,
         )
 
 
@@ -117,10 +119,13 @@ def proved(case: Float32Network) -> float:
     return bracket(case, Arithmetic.REAL).low
 
 
+@pytest.mark.parametrize("where", [CPU, "cpu:0"])
 @pytest.mark.parametrize("build", BUILDERS)
-def test_what_is_proved_in_float32_ends_before_the_known_point(build: Build) -> None:
+def test_what_is_proved_in_float32_ends_before_the_known_point(build: Build, where: str) -> None:
+    if where != CPU:
+        pytest.importorskip("torch")
     case, run = build(), runner(build().source)
-    ends = bracket(case, Arithmetic.FLOAT32)
+    ends = bracket(case, Arithmetic.FLOAT32, where)
     assert ends.low < case.share * case.radius
     assert ends.witness is not None
     assert run(ends.witness.astype(np.float32)[None]).argmax() != case.label

@@ -302,12 +302,14 @@ def _search_tree(
     and within `longer`. A tree for which a device has no memory is searched on the processor.
     """
     more = spare, patience, settings, refinement, longer
-    try:
-        return _search_tree_at(task.where, task, radius, *more)
-    except RuntimeError as error:  # as PyTorch raises it
-        if type(error).__name__ != "OutOfMemoryError" or task.where == CPU:
-            raise
-    free_memory(task.where)
+    if task.where != CPU:
+        try:
+            return _search_tree_at(task.where, task, radius, *more)
+        except RuntimeError as error:  # as PyTorch raises it
+            if type(error).__name__ != "OutOfMemoryError":
+                raise
+        finally:
+            free_memory(task.where)
     return _search_tree_at(CPU, task, radius, *more)
 
 

@@ -443,7 +443,7 @@ LONG_SEARCH = TreeSettings(steps=12)
 _ON_DEVICE = TreeSettings(
     most_steps=40, batch=1 << 16, work=3e12, values=1 << 24, memory=1 << 33, fill=1 << 12
 )
-_BYTES_A_VALUE = 800
+_BYTES_A_VALUE = 1600
 """Memory of a device that one multiplier of a batch takes, a third more than was measured."""
 _HOST_DEVICE_BYTES = 1 << 33
 """Memory counted for a device of PyTorch that is a processor."""
