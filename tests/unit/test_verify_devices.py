@@ -1,5 +1,6 @@
 """Trees on a device of PyTorch: what they prove is true, and as on the processor."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from surefoot.verify import Network, bracket_radius, branch_and_bound, dense_lay
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.branch_and_bound import (
     DEFAULT_SETTINGS,
+    TreeSettings,
     TreeWatch,
     bound_nodes,
     prove_by_branching,
@@ -131,23 +133,26 @@ def test_without_memory_on_the_device_trees_are_searched_on_the_processor(monkey
         bracket_radius(network, x, network.label(x), tolerance=1e-3, where=TORCH)
 
 
-def test_few_nodes_are_split_several_times():
+def test_few_nodes_are_split_several_times(monkeypatch):
     rng = np.random.default_rng(0)
     network = random_network(rng, 6, [24, 24], 3, [0.0])
     x = rng.uniform(0.3, 0.7, 6)
     question = margin_question(network, network.label(x))
     problem = attack_problem(question, x, InputSpace(0.0, 1.0))
     bounds = bound_layers(question, Box(x, 0.3, 0.0, 1.0), never, 0.0)
+    monkeypatch.setattr(branch_and_bound, "settings_on", lambda where, settings: settings)
     first = {}
-    for where in (CPU, TORCH):
+    for where, fill in itertools.product((CPU, TORCH), (0.0, 0.5)):
         new: list[int] = []
         watch = TreeWatch(lambda new=new: len(new) > 1, on_nodes=new.append)
-        how = FixedUpper(np.inf), 0.0, 1e-3, watch, DEFAULT_SETTINGS, where
+        settings = TreeSettings(batch=128, values=1 << 20, fill=fill)
+        how = FixedUpper(np.inf), 0.0, 1e-3, watch, settings, where
         prove_by_branching(bounds, problem, *how)
         assert new[0] == len(question.rows)
-        first[where] = new[1]
-    assert 2 <= first[CPU] <= 2 * len(question.rows)
-    assert first[TORCH] >= 8 * first[CPU]
+        first[where, fill] = new[1]
+    for where in (CPU, TORCH):
+        assert 2 <= first[where, 0.0] <= 2 * len(question.rows)
+        assert 8 * first[where, 0.0] <= first[where, 0.5] <= 64
 
 
 @pytest.mark.parametrize("nodes", [50, 400])

@@ -73,6 +73,12 @@ class NodeBatch:
         return relax.activation_lines(lower, upper, slope[None])
 
     @property
+    def least_undecided(self) -> int:
+        """The least number of neurons that are on either side, of any node."""
+        either = (self.lower < 0) & (self.upper > 0)
+        return int(array_namespace(either).count_nonzero(either, axis=1).min())
+
+    @property
     def _columns(self) -> tuple[Array, ...]:
         return self.lower, self.upper, self.sign, self.alpha, self.beta
 
@@ -385,6 +391,9 @@ BYTES_PER_NEURON = 17
 _BLOCKS = 8
 """Blocks of a batch in which nodes are queued, so that the queue stays short. Chosen by hand;
 results do not depend on it, only the time."""
+_UNDECIDED = 16
+"""Neurons that must be on either side for a node to be split unbounded: with fewer it would soon
+be a leaf, whose region may be empty. Chosen by hand; proofs are true whatever it is."""
 _CHECKED = 8
 """Nodes of each batch of a device that are bounded on the processor too."""
 _LEAST_BATCH = 16
@@ -417,9 +426,9 @@ class TreeSettings:
     together: more fall out of a processor's cache, and a node of 2,700 neurons takes half as long
     again. `candidates` are the neurons tried for a split, `tries` the descents for a counterexample
     after each batch. From `memory` bytes of open nodes on the newest are branched first, so that
-    the queue stops growing. Fewer than `fill` nodes are split several times before they are
-    bounded: on a GPU few take as long as many. `steps`, `long_steps`, `long_every` and the fewer
-    steps are measured (docs/decisions/prover.md), the others chosen by hand.
+    the queue stops growing. Fewer nodes than this `fill` of a batch are split several times before
+    they are bounded: few take nearly as long as many. `steps`, `long_steps`, `long_every`, `fill`
+    and the fewer steps are measured (docs/decisions/prover.md), the others chosen by hand.
     """
 
     steps: int = 4
@@ -432,7 +441,7 @@ class TreeSettings:
     work: float = 3e9
     values: int = 1 << 17
     memory: int = 1 << 30
-    fill: int = 0
+    fill: float = 1.0
     candidates: int = 3
     tries: int = 24
 
@@ -441,7 +450,7 @@ DEFAULT_SETTINGS = TreeSettings()
 LONG_SEARCH = TreeSettings(steps=12)
 """Fewer nodes, each searched longer: what one of the two does not close, the other may."""
 _ON_DEVICE = TreeSettings(
-    most_steps=40, batch=1 << 16, work=3e12, values=1 << 24, memory=1 << 33, fill=1 << 12
+    most_steps=40, batch=1 << 16, work=3e12, values=1 << 24, memory=1 << 33, fill=0.25
 )
 _BYTES_A_VALUE = 1600
 """Memory of a device that one multiplier of a batch takes, a third more than was measured."""
@@ -526,7 +535,7 @@ def prove_by_branching(
         change = to_device(where)
         root, there = root.moved(change), bounds.moved(change)
         batch = max(_LEAST_BATCH, min(batch, settings.values // columns))
-    tree = _Tree(bounds, there, settings, watch)
+    tree = _Tree(bounds, there, settings, watch, int(settings.fill * batch))
     open_nodes = OpenNodes(max(1, batch // _BLOCKS))
 
     def aim() -> float:
@@ -580,6 +589,7 @@ class _Tree:
     there: LayerBounds
     settings: TreeSettings
     watch: TreeWatch
+    fill: int
 
     def bound(self, nodes: NodeBatch, steps: int) -> tuple[NodeBatch, LinearBounds]:
         """The nodes with better multipliers; what is bounded elsewhere is checked here."""
@@ -591,11 +601,9 @@ class _Tree:
 
     def split(self, nodes: NodeBatch, column: NDArray[np.intp], most: float) -> NodeBatch:
         """Both children of every node, and their children where there are few."""
-        nodes, fill = split_nodes(nodes, column), min(self.settings.fill, most)
-        while 2 * len(nodes) <= fill:
-            column, undecided = choose_neuron(self.there, nodes, self.settings.candidates)
-            if not undecided.all():
-                break
+        nodes = split_nodes(nodes, column)
+        while 2 * len(nodes) <= min(self.fill, most) and nodes.least_undecided >= _UNDECIDED:
+            column, _ = choose_neuron(self.there, nodes, self.settings.candidates)
             nodes = split_nodes(nodes, column)
         self.watch.on_nodes(len(nodes))
         return nodes
