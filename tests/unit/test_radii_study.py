@@ -132,9 +132,9 @@ def test_where_proofs_are_searched_is_said_or_refused(tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     study = linear_study(tmp_path, POINTS)
-    refused("name cpu, cuda or cuda:1", replace(study, prove_on="tpu").run)
-    refused("name cpu, cuda or cuda:1", replace(study, prove_on="cpu:0,1").run)
-    refused("PyTorch can use no GPU here", replace(study, prove_on="cuda").run)
+    for wrong in ("tpu", "cpu:0,1", "cudaX", "cuda:", "CPU"):
+        refused("name cpu, cuda or cuda:1", replace, study, prove_on=wrong)
+    refused("--prove-on.*no GPU here", replace(study, prove_on="cuda").run)
     external = sf.methods.CriticalLevel(verifier="prover {onnx} {vnnlib} {result}")
     refused("decides itself where it runs", replace(study, method=external, prove_on="cpu").run)
     sampling = {

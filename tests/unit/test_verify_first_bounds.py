@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.core.assumptions import Arithmetic
 from surefoot.subject.protocols import CPU, Ball
-from surefoot.verify import Network
+from surefoot.verify import Network, first_bounds
 from surefoot.verify.ball import InputSpace
 from surefoot.verify.branch_and_bound import bound_nodes, root_nodes
 from surefoot.verify.first_bounds import InputBatch, first_radii, proved_at, proved_within
@@ -109,6 +109,23 @@ def test_a_level_is_proved_or_not():
 def test_other_balls_have_no_bounds_of_a_batch():
     batch = replace(mixed(31), space=InputSpace(norm=Ball.L2))
     assert not first_radii(batch).any() and not proved_at(batch, 0.01).any()
+
+
+def test_what_is_proved_when_a_device_is_full_is_the_answer(monkeypatch):
+    torch = pytest.importorskip("torch")
+    batch = mixed(33)
+
+    def full(*known):
+        raise torch.OutOfMemoryError("none is left")
+
+    def broken(*known):
+        raise RuntimeError("another fault")
+
+    monkeypatch.setattr(first_bounds, "proved_within", full)
+    assert not first_radii(batch, TORCH).any()
+    monkeypatch.setattr(first_bounds, "proved_within", broken)
+    with pytest.raises(RuntimeError, match="another fault"):
+        first_radii(batch, TORCH)
 
 
 def test_what_is_proved_when_the_time_ends_is_the_answer():

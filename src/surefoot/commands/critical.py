@@ -113,7 +113,9 @@ class RadiusOptions:
         "Maximum seconds per input, of one core or on a GPU: 60, or none with --nodes-per-input.",
     )
     nodes_per_input: int | None = option(
-        None, "Maximum nodes of branch and bound per input: the same on any machine.", least=2
+        None,
+        "Maximum nodes of branch and bound per input: on a processor the same anywhere.",
+        least=2,
     )
     quantile_only: bool = option(
         False, "Only narrow brackets as far as the quantile (or --require) needs: much faster."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -69,6 +70,8 @@ _OF_MODEL_AND_INPUTS = (
 )
 _OF_OUTPUTS = ("clean", "predicted", "labels")
 """What no perturbation has a part in; the latter where the model has classes."""
+_PROVE_ON = re.compile(r"cpu(:\d+)?|cuda(:\d+)?")
+"""`cpu:0` is the processor by PyTorch, which tries the same without a GPU."""
 _DECIMALS = 6
 """Digits of a score that rounding between batches leaves alone."""
 
@@ -100,6 +103,7 @@ class StudyParts:
             object.__setattr__(self, "property", TrueLabel() if labelled else SameLabel())
         object.__setattr__(self, "perturbation", for_columns(self.perturbation, self.fitted))
         check_compatibility(self)
+        _check_place_of_proofs(self)
         refuse_bad_inputs(self.fitted, self.model, self.perturbation)
 
     @cached_property
@@ -427,6 +431,20 @@ def check_seed(seed: Any) -> None:  # noqa: ANN401  whatever the caller passed
         raise InvalidArgument(f"seed must be an integer ≥ 0, such as 1, got {seed!r}")
 
 
+def _check_place_of_proofs(study: StudyParts) -> None:
+    if not study.prove_on:
+        return
+    if study.needs is not Needs.RADII:
+        raise InvalidArgument(f"{_name(study.method)} proves no radii: leave out prove_on")
+    if _PROVE_ON.fullmatch(study.prove_on) is None:
+        raise InvalidArgument(
+            f"prove_on (--prove-on) {study.prove_on}: proofs are searched on the processor or on "
+            "one GPU: name cpu, cuda or cuda:1",
+            option="prove_on",
+            value=study.prove_on,
+        )
+
+
 def check_compatibility(study: StudyParts) -> None:
     """Refuse, with one sentence, what the method cannot honour."""
     for name, (has, example) in _EXAMPLES.items():
@@ -465,8 +483,6 @@ def check_compatibility(study: StudyParts) -> None:
     _check_groups(study)
     if study.needs in (Needs.REGION, Needs.SMOOTHING, Needs.SPLITTING) and study.by_class:
         raise InvalidArgument(f"{_name(study.method)} says nothing by class: leave out by_class")
-    if study.prove_on and study.needs is not Needs.RADII:
-        raise InvalidArgument(f"{_name(study.method)} proves no radii: leave out prove_on")
     if study.by_class and getattr(study.method, "within", None) and study.needs is Needs.RADII:
         raise InvalidArgument(
             f"to ± {study.method.within:g} it takes as many inputs as the whole needs, which would "

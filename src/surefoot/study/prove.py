@@ -201,15 +201,14 @@ def _where_to_prove(study: StudyParts) -> str:
     if not study.prove_on:
         where = str(getattr(study.model, "device", None) or CPU)
         return where if where.startswith("cuda") and find_spec("torch") else CPU
-    names = device_names(study.prove_on)
-    if not names[0].startswith((CPU, "cuda")) or (len(names) > 1 and study.prove_on != "cuda"):
+    try:
+        return device_names(study.prove_on)[0]
+    except InvalidArgument as error:
         raise InvalidArgument(
-            f"prove_on (--prove-on) {study.prove_on}: proofs are searched on the processor or on "
-            "one GPU: name cpu, cuda or cuda:1",
+            f"prove_on (--prove-on) {study.prove_on}: {error}, or leave out prove_on",
             option="prove_on",
             value=study.prove_on,
-        )
-    return names[0]
+        ) from error
 
 
 def _refuse_reduced(study: StudyParts) -> None:

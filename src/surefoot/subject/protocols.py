@@ -63,6 +63,11 @@ def to_device(where: str) -> Callable[[HostArray], Array]:
     return partial(torch.tensor, device=where)
 
 
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether an error of PyTorch, or of a library that it uses, says that a GPU is full."""
+    return type(error).__name__ == "OutOfMemoryError" or "ALLOC_FAILED" in str(error)
+
+
 def free_memory(where: str) -> None:
     """Give back what PyTorch keeps of a GPU's memory."""
     import torch

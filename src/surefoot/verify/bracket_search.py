@@ -26,7 +26,7 @@ from surefoot.graph.network import (
     margin_question,
 )
 from surefoot.region.critical_level import FIRST_BOUNDS, PROVED_AT_GOAL
-from surefoot.subject.protocols import CPU, Ball, free_memory
+from surefoot.subject.protocols import CPU, Ball, free_memory, out_of_memory
 from surefoot.verify import branch_and_bound as branching
 from surefoot.verify import counterexample_search as search
 from surefoot.verify.ball import Box, InputSpace
@@ -306,7 +306,7 @@ def _search_tree(
         try:
             return _search_tree_at(task.where, task, radius, *more)
         except RuntimeError as error:  # as PyTorch raises it
-            if type(error).__name__ != "OutOfMemoryError":
+            if not out_of_memory(error):
                 raise
         finally:
             free_memory(task.where)
@@ -339,8 +339,8 @@ def _search_tree_at(
         return late and progress.expected_seconds(spent, radius) > spent + min(left, longer)
 
     refine = None
-    if refinement and not task.question.curved:
-        refine = _refinement(task, refinement, where)
+    if refinement and not task.question.curved:  # a limit in nodes is smaller than a device's steps
+        refine = _refinement(task, refinement, where if budget.nodes is None else CPU)
     try:
         bounds = bound_layers(task.question, task.box(radius), expired, refine=refine)
         bounded = budget.left()
@@ -551,7 +551,8 @@ def bracket_radius(
     many; which rivals may pass it is chosen once for all points of a ball, so that a proof may end
     before the critical radius.
     It ends after `seconds` on the clock, or after so many `nodes`. With a limit in nodes, and as
-    long as the clock does not end it, the bracket does not depend on the speed of the machine.
+    long as the clock does not end it, the bracket does not depend on the speed of the machine; on a device
+    it depends on its memory.
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. What is proved holds for the model as it computes in this `arithmetic`; in float32 for any
     order of summation. `replay` asks the model itself for the label of a counterexample; what it

@@ -29,7 +29,16 @@ from surefoot.graph.network import (
     check_float32,
     margin_question,
 )
-from surefoot.subject.protocols import CPU, Array, Ball, array_namespace, to_device, to_host
+from surefoot.subject.protocols import (
+    CPU,
+    Array,
+    Ball,
+    array_namespace,
+    free_memory,
+    out_of_memory,
+    to_device,
+    to_host,
+)
 from surefoot.verify.ball import Box, InputSpace, row_sums
 from surefoot.verify.layer_bounds import (
     INTERVALS,
@@ -103,7 +112,8 @@ def first_radii(batch: InputBatch, where: str = CPU, expired: Expired = lambda: 
 
     `where` is a device of PyTorch, or cpu for NumPy: there each layer is bounded from the one
     before alone, since `bound_layers` is faster for one input than arrays for all neurons of many.
-    Once the time has `expired`, what is proved by then is the answer.
+    Once the time has `expired`, or a device has no memory left, what is proved by then is the
+    answer.
     """
     low = np.zeros(len(batch.x))
     if not batch.bounded:
@@ -120,6 +130,11 @@ def first_radii(batch: InputBatch, where: str = CPU, expired: Expired = lambda: 
             try:
                 proved = proved_within(batch.take(left), radius, work, where, expired)
             except OutOfTime:
+                return _on_grid(low)
+            except RuntimeError as error:
+                if where == CPU or not out_of_memory(error):
+                    raise
+                free_memory(where)
                 return _on_grid(low)
             low[left] = np.maximum(low[left], proved)
             high[left] = np.where(proved < radius, radius, high[left])
