@@ -114,7 +114,7 @@ class RadiusOptions:
     )
     nodes_per_input: int | None = option(
         None,
-        "Maximum nodes of branch and bound per input: on a processor the same anywhere.",
+        "Maximum nodes of branch and bound per input: on any processor the same.",
         least=2,
     )
     quantile_only: bool = option(

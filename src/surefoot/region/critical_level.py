@@ -140,8 +140,8 @@ class CriticalLevel(Proving):
     """Prove and attack until the bracket is as narrow as `tolerance`, or a limit is reached.
 
     That is a limit in seconds of one core, or on a GPU, in nodes of branch and bound, or both: 60
-    seconds where neither is given. With a limit in nodes alone, and on a processor, a bracket depends
-    on model, input and method only, and not on how fast the machine is.
+    seconds where neither is given. With a limit in nodes alone, and on a processor, a bracket
+    depends on model, input and method only, and not on how fast the machine is.
 
     First bounds without a search, of many inputs together; a short try, then one or two with the
     rest of the time, each from where the last one ended: what one has proved is kept if the next is

@@ -551,8 +551,8 @@ def bracket_radius(
     many; which rivals may pass it is chosen once for all points of a ball, so that a proof may end
     before the critical radius.
     It ends after `seconds` on the clock, or after so many `nodes`. With a limit in nodes, and as
-    long as the clock does not end it, the bracket does not depend on the speed of the machine; on a device
-    it depends on its memory.
+    long as the clock does not end it, the bracket does not depend on the speed of the machine, on
+    a device on its memory.
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. What is proved holds for the model as it computes in this `arithmetic`; in float32 for any
     order of summation. `replay` asks the model itself for the label of a counterexample; what it
