@@ -8,7 +8,7 @@ import pytest
 
 from surefoot.errors import SurefootError
 from surefoot.graph.network import margin_question
-from surefoot.subject.protocols import CPU, Ball, to_device
+from surefoot.subject.protocols import CPU, Ball
 from surefoot.verify import Network, bracket_radius, branch_and_bound, dense_layer
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.branch_and_bound import (
@@ -21,6 +21,7 @@ from surefoot.verify.branch_and_bound import (
     settings_on,
 )
 from surefoot.verify.counterexample_search import attack_problem
+from surefoot.verify.device import to_device
 from surefoot.verify.layer_bounds import bound_layers
 from tests.refusals import raised
 from tests.unit.small_networks import exact_radius, random_network

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.results import Interval
-from surefoot.errors import needing
 
 Array = Any
 """An array of any array-API namespace (NumPy, Torch on any device)."""
@@ -54,33 +52,6 @@ def to_host(array: Array) -> HostArray:
 
 CPU = "cpu"
 """Where proofs are made with NumPy; any other place is a device of PyTorch."""
-
-
-def to_device(where: str) -> Callable[[HostArray], Array]:
-    """What copies NumPy's arrays to a device of PyTorch, in their own precision."""
-    with needing(f"bounds on {where} need PyTorch: pip install 'surefoot[torch]'"):
-        import torch
-    return partial(torch.tensor, device=where)
-
-
-def out_of_memory(error: RuntimeError) -> bool:
-    """Whether an error of PyTorch, or of a library that it uses, says that a GPU is full."""
-    return type(error).__name__ == "OutOfMemoryError" or "ALLOC_FAILED" in str(error)
-
-
-def free_memory(where: str) -> None:
-    """Give back what PyTorch keeps of a GPU's memory."""
-    import torch
-
-    if torch.device(where).type == "cuda":
-        torch.cuda.empty_cache()
-
-
-def like_device(array: HostArray, like: Array) -> Array:
-    """The array where another is."""
-    if isinstance(like, np.ndarray):
-        return array
-    return array_namespace(like).asarray(array, device=array_api_compat.device(like))
 
 
 class Scores(StrEnum):

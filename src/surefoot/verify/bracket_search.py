@@ -26,7 +26,7 @@ from surefoot.graph.network import (
     margin_question,
 )
 from surefoot.region.critical_level import FIRST_BOUNDS, PROVED_AT_GOAL
-from surefoot.subject.protocols import CPU, Ball, free_memory, out_of_memory
+from surefoot.subject.protocols import CPU, Ball
 from surefoot.verify import branch_and_bound as branching
 from surefoot.verify import counterexample_search as search
 from surefoot.verify.ball import Box, InputSpace
@@ -41,6 +41,7 @@ from surefoot.verify.bracket import (
 from surefoot.verify.branch_and_bound import DEFAULT_SETTINGS, TreeSettings
 from surefoot.verify.counterexample_search import AttackProblem, Effort
 from surefoot.verify.descent import Float32Array
+from surefoot.verify.device import free_memory, out_of_memory
 from surefoot.verify.float32 import points_near_ties
 from surefoot.verify.layer_bounds import (
     INTERVALS,

@@ -20,18 +20,11 @@ from numpy.typing import NDArray
 
 from surefoot.errors import SurefootError
 from surefoot.graph.network import Floats
-from surefoot.subject.protocols import (
-    CPU,
-    Array,
-    Ball,
-    array_namespace,
-    like_device,
-    to_device,
-    to_host,
-)
+from surefoot.subject.protocols import CPU, Array, Ball, array_namespace, to_host
 from surefoot.verify import linear_relaxation as relax
 from surefoot.verify.ball import Box
 from surefoot.verify.counterexample_search import AttackProblem, descend_margins, refine_lowest
+from surefoot.verify.device import like_device, to_device
 from surefoot.verify.layer_bounds import Expired, Multipliers, optimise_multipliers
 from surefoot.verify.linear_relaxation import ActivationLines, LayerBounds, LinearBounds
 

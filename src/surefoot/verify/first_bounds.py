@@ -29,17 +29,9 @@ from surefoot.graph.network import (
     check_float32,
     margin_question,
 )
-from surefoot.subject.protocols import (
-    CPU,
-    Array,
-    Ball,
-    array_namespace,
-    free_memory,
-    out_of_memory,
-    to_device,
-    to_host,
-)
+from surefoot.subject.protocols import CPU, Array, Ball, array_namespace, to_host
 from surefoot.verify.ball import Box, InputSpace, row_sums
+from surefoot.verify.device import free_memory, out_of_memory, to_device
 from surefoot.verify.layer_bounds import (
     INTERVALS,
     LARGE_SCORES,

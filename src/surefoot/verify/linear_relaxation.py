@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from surefoot.graph.activation import CURVE_ERROR, halves
 from surefoot.graph.linear_map import Diagonal, LinearMap, Product, composed
 from surefoot.graph.network import Floats
-from surefoot.subject.protocols import Array, array_namespace, like_device
+from surefoot.subject.protocols import Array, array_namespace
 from surefoot.verify.ball import Box, Moves, row_sums
+from surefoot.verify.device import like_device
 
 Places = tuple[tuple[slice | NDArray[np.intp], slice], ...]
 """For each layer, where its columns of an array of some columns stand in it, and in the array."""

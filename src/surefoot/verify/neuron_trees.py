@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.graph.linear_map import Dense
 from surefoot.graph.network import Floats, Layer
-from surefoot.subject.protocols import CPU, to_device, to_host
+from surefoot.subject.protocols import CPU, to_host
 from surefoot.verify.branch_and_bound import (
     BYTES_PER_NEURON,
     DEFAULT_SETTINGS,
@@ -29,6 +29,7 @@ from surefoot.verify.branch_and_bound import (
     settings_on,
     split_nodes,
 )
+from surefoot.verify.device import to_device
 from surefoot.verify.linear_relaxation import LayerBounds
 
 Spend = Callable[[int], bool]
