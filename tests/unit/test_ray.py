@@ -185,7 +185,10 @@ def test_a_node_that_goes_away_does_not_change_the_record(cluster, tmp_path, mon
     result = setup.run(executor=Ray(cluster.address), workers=2, batch=16, on_workers=notes.append)
     remover.join()
     assert (tmp_path / "reached").exists()
-    assert [note.fallback for note in notes] == [False, True]
+    first, *others = (note.fallback for note in notes)
+    assert not first
+    assert others  # one for each worker that was lost: of a busy machine's node also the next
+    assert all(others)
     assert masked(result) == masked(setup.run(batch=16))
 
 

@@ -652,7 +652,7 @@ def check_device(bounds: LayerBounds, nodes: NodeBatch, proved: LinearBounds) ->
         raise SurefootError(
             f"a bound made on the device differs from the processor's by {apart[far].max():.3g}, "
             f"where rounding allows {here.rounding[far].max():.3g}: its sums are not those of "
-            "float64, so nothing is proved there; prove on the processor (--prove-on cpu)"
+            "float64, so nothing is proved there; use prove_on cpu (--prove-on cpu)"
         )
 
 
