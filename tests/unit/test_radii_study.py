@@ -132,7 +132,7 @@ def test_where_proofs_are_searched_is_said_or_refused(tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     study = linear_study(tmp_path, POINTS)
-    for wrong in ("tpu", "cpu:0,1", "cudaX", "cuda:", "CPU"):
+    for wrong in ("tpu", "cpu:0,1", "cpu:9", "cudaX", "cuda:", "CPU"):
         refused("name cpu, cuda or cuda:1", replace, study, prove_on=wrong)
     refused("--prove-on.*no GPU here", replace(study, prove_on="cuda").run)
     external = sf.methods.CriticalLevel(verifier="prover {onnx} {vnnlib} {result}")

@@ -9,7 +9,7 @@ import pytest
 from surefoot.errors import SurefootError
 from surefoot.graph.network import margin_question
 from surefoot.subject.protocols import CPU, Ball
-from surefoot.verify import Network, bracket_radius, branch_and_bound, dense_layer
+from surefoot.verify import Network, bracket_radius, branch_and_bound, dense_layer, device
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.branch_and_bound import (
     DEFAULT_SETTINGS,
@@ -186,7 +186,7 @@ def network_of_two():
 
 def test_batches_fill_no_more_than_a_share_of_a_device(monkeypatch):
     small_settings = settings_on(TORCH, DEFAULT_SETTINGS)
-    monkeypatch.setattr(branch_and_bound.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(device.os, "cpu_count", lambda: 1)
     one = settings_on(TORCH, DEFAULT_SETTINGS)
     assert one.values >= small_settings.values and one.memory > small_settings.memory
     assert settings_on(CPU, DEFAULT_SETTINGS) is DEFAULT_SETTINGS

@@ -70,7 +70,7 @@ _OF_MODEL_AND_INPUTS = (
 )
 _OF_OUTPUTS = ("clean", "predicted", "labels")
 """What no perturbation has a part in; the latter where the model has classes."""
-_PROVE_ON = re.compile(r"cpu(:\d+)?|cuda(:\d+)?")
+_PROVE_ON = re.compile(r"cpu(:0)?|cuda(:\d+)?")
 """`cpu:0` is the processor by PyTorch, which tries the same without a GPU."""
 _DECIMALS = 6
 """Digits of a score that rounding between batches leaves alone."""

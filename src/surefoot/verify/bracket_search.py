@@ -52,7 +52,7 @@ from surefoot.verify.layer_bounds import (
     bound_layers,
 )
 from surefoot.verify.linear_relaxation import LayerBounds
-from surefoot.verify.neuron_trees import refine_neurons, split_at_once
+from surefoot.verify.neuron_trees import SPLIT_AT_ONCE, refine_neurons
 
 _MOST_DOUBLINGS = 60
 """Doublings of the time from which on a tree counts as never closing: 2⁶⁰ s exceed any limit."""
@@ -378,7 +378,7 @@ def _refinement(task: SearchTask, allowance: float, where: str) -> Refine:
     def refine(bounds: LayerBounds, layer: Layer, ends: Ends, lost: Floats, share: float) -> Ends:
         def spend(nodes: int) -> bool:
             bracket.count_nodes(nodes)
-            room = budget.nodes_left() >= 2 * split_at_once(where) and not budget.over()
+            room = budget.nodes_left() >= 2 * SPLIT_AT_ONCE and not budget.over()
             return room and begun - budget.left() < share * allowance
 
         return refine_neurons(bounds, layer, ends, lost, spend, where)
@@ -552,8 +552,8 @@ def bracket_radius(
     many; which rivals may pass it is chosen once for all points of a ball, so that a proof may end
     before the critical radius.
     It ends after `seconds` on the clock, or after so many `nodes`. With a limit in nodes, and as
-    long as the clock does not end it, the bracket does not depend on the speed of the machine, on
-    a device on its memory.
+    long as the clock does not end it, the bracket does not depend on the speed of the machine; on
+    a device it depends on how much memory that has.
     With a `goal` the search ends as soon as it is known on which side of that radius the input
     lies. What is proved holds for the model as it computes in this `arithmetic`; in float32 for any
     order of summation. `replay` asks the model itself for the label of a counterexample; what it

@@ -339,7 +339,7 @@ def _bounds_of_boxes(batch: InputBatch, radius: Floats, where: str) -> _BoxBound
     )
     low, high = np.minimum(space.low, x), np.maximum(space.high, x)
     box = Box(x, radius[:, None], low, high, unit=space.unit)
-    start, change = no_layers(stacked, box), _change(where)
+    start, change = no_layers(stacked, box), to_device(where)
     unit = change(space.unit) if isinstance(space.unit, np.ndarray) else space.unit
     box = Box(change(x), change(box.radius), change(low), change(high), unit=unit)
     layers = replace(
@@ -379,8 +379,4 @@ def _searched_slopes(relaxed: Relaxation, steps: int) -> Array:
 @lru_cache(maxsize=256)
 def _moved(layer: Layer, where: str) -> Layer:
     """A layer on a device; the same for all batches."""
-    return layer if where == CPU else layer.converted(_change(where))
-
-
-def _change(where: str) -> Callable[[Any], Array]:
-    return np.asarray if where == CPU else to_device(where)
+    return layer if where == CPU else layer.converted(to_device(where))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 from array_api_compat import device
@@ -147,7 +146,7 @@ class _SearchedRows:
     def take(self, index: NDArray[np.intp]) -> _SearchedRows:
         """Some of the rows."""
 
-        def taken(part: Any) -> Any:  # noqa: ANN401  an array or moments
+        def taken(part: Array) -> Array:
             if isinstance(part, tuple):
                 return tuple(map(taken, part))
             return relax.rows_by_columns(part, index)

@@ -37,15 +37,10 @@ Spend = Callable[[int], bool]
 
 _STEPS = 6
 """Steps of Adam for each node of such a tree. Chosen by hand; bounds are true whatever it is."""
-_SPLIT_AT_ONCE, _DEVICE_SPLITS, _LEAST_SPLIT = 192, 16384, 16
+SPLIT_AT_ONCE, _DEVICE_SPLITS, _LEAST_SPLIT = 192, 16384, 16
 """Nodes of all rows that are split together, at most, on a device, and in a large network: fewer do
 not fill a matrix product, more split leaves that are not the least. Chosen by hand; bounds are true
 whatever it is."""
-
-
-def split_at_once(where: str) -> int:
-    """Nodes that are split together there at most."""
-    return _SPLIT_AT_ONCE if where == CPU else _DEVICE_SPLITS
 
 
 def refine_neurons(
@@ -81,7 +76,8 @@ def _raise_floors(host: LayerBounds, known: Floats, spend: Spend, where: str) ->
     count, leaves, value, part = len(known), root_nodes(host), known, host
     each = 8.0 * _STEPS * sum(w.work for w in part.layers.weights)
     settings, columns = settings_on(where, DEFAULT_SETTINGS), len(host.lower)
-    most = int(min(split_at_once(where), max(_LEAST_SPLIT, settings.work / max(1.0, each))))
+    together = SPLIT_AT_ONCE if where == CPU else _DEVICE_SPLITS
+    most = int(min(together, max(_LEAST_SPLIT, settings.work / max(1.0, each))))
     room = settings.memory // (BYTES_PER_NEURON * columns)
     any_fixed = leaves.sign.any()
     if where != CPU:
