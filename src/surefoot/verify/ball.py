@@ -7,7 +7,7 @@ the best one is the exact minimum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -191,32 +191,53 @@ class Box:
         return lowest
 
     def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
-        """The minima of a·x + c within `radius` of x, and how fast they fall with it.
-
-        Rounding is that of sums of the terms |a|·(|x| + radius), which `LayerBounds` subtracts.
-        """
-        xp, value = array_namespace(a), row_sums(a, self.x) + c
-        falling, down, up = xp.empty_like(value), self.x - self.low, self.high - self.x
-        piece = _ROWS_IN_CACHE if isinstance(a, np.ndarray) else max(1, len(c))
-        for i in range(0, len(c), piece):
-            part = slice(i, i + piece)
-            size, rooms = abs(a[part]), (down, up)
-            if self.x.ndim > 1:
-                rooms = (down[part], up[part])
-            room = xp.where(a[part] > 0, *rooms)
-            near = xp.minimum(room, radius[part, None] * self.unit)
-            if self.norm is Ball.LINF:
-                value[part] -= row_sums(size, near)
-                size *= room > near
-                falling[part] = (size * self.unit).sum(axis=1)
-                continue
-            # at a radius of 0 the split of a small one, whose slope leads to the next radius
-            some = np.maximum(radius[part], _SMALL_SHARE * self.radius)
-            charged = _charged(self.norm, size, np.minimum(room, some[:, None]), some)
-            falling[part] = _dual_norm(self.norm, charged)
-            value[part] -= np.einsum("ij,ij->i", size - charged, near)
-            value[part] -= radius[part] * falling[part]
+        """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
+        value, falling = np.empty_like(c), np.empty_like(c)
+        for part in row_pieces(a):
+            value[part], falling[part] = self.sloped(a, c, part).least(radius[part])
         return value, falling
+
+    def sloped(self, a: Floats, c: Floats, part: slice) -> Sloped:
+        """Some rows of a·x + c over all balls around x."""
+        xp, slopes, x = array_namespace(a), a[part], self.x
+        down, up = x - self.low, self.high - x
+        if x.ndim > 1:
+            x, down, up = x[part], down[part], up[part]
+        room, size = xp.where(slopes > 0, down, up), abs(slopes)
+        return Sloped(self, size, room, row_sums(slopes, x) + c[part])
+
+
+def row_pieces(a: Array) -> Iterator[slice]:
+    """Rows that are treated at once: in NumPy as many as a processor's cache holds."""
+    piece = _ROWS_IN_CACHE if isinstance(a, np.ndarray) else max(1, len(a))
+    return (slice(i, i + piece) for i in range(0, len(a), piece))
+
+
+@dataclass(frozen=True, eq=False)
+class Sloped:
+    """Linear functions around x: the `size` of their slopes, their `room`, and their `value` at x.
+
+    Rounding is that of sums of the terms |a|·(|x| + radius), which `LayerBounds` subtracts.
+    """
+
+    box: Box
+    size: Array
+    room: Array
+    value: Array
+
+    def least(self, radius: Floats) -> tuple[Floats, Floats]:
+        """The minima within `radius` of x, and how fast they fall with it."""
+        xp, norm, unit = array_namespace(self.size), self.box.norm, self.box.unit
+        near = xp.minimum(self.room, radius[:, None] * unit)
+        if norm is Ball.LINF:
+            moving = xp.where(self.room > near, self.size, 0.0)
+            return self.value - row_sums(self.size, near), (moving * unit).sum(axis=1)
+        # at a radius of 0 the split of a small one, whose slope leads to the next radius
+        some = np.maximum(radius, _SMALL_SHARE * self.box.radius)
+        charged = _charged(norm, self.size, np.minimum(self.room, some[:, None]), some)
+        falling = _dual_norm(norm, charged)
+        lost = np.einsum("ij,ij->i", self.size - charged, near) + radius * falling
+        return self.value - lost, falling
 
 
 def _dual_norm(norm: Ball, rows: Floats) -> Floats:

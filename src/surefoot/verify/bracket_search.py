@@ -17,6 +17,7 @@ from surefoot.core.assumptions import Arithmetic
 from surefoot.core.counts import closed_to
 from surefoot.core.results import Interval
 from surefoot.errors import InvalidArgument, SurefootError
+from surefoot.graph.linear_map import Dense
 from surefoot.graph.network import (
     Floats,
     Layer,
@@ -97,8 +98,9 @@ _STEP_COST, _STEP_CHANGES = 3.0, (0.25, 1.5)
 """How many times as long a step of the radius takes as the one before, as a forecast, and how much
 shorter or longer the next one may be."""
 _REFINEMENT_SHARE = 0.4
-"""Share of a tree's time that is spent on closer bounds of its layers first: what takes the least
-of both together on mnist_relu_3_100 (docs/decisions/prover.md)."""
+"""Share of what is left of a tree's time that is spent on closer bounds of each further layer: what
+takes the least in all on mnist_relu_3_100, and proves more on mnist-net_256x4 than .4 of the whole
+(docs/decisions/prover.md)."""
 _PATIENCE_TIMES = 1.0
 """How many times its expected time a tree may take before it must be likely to close: after a short
 refinement a long tree takes more than a shorter one after a longer."""
@@ -174,6 +176,12 @@ class SearchTask:
             return "refuted at the goal"
         return None
 
+    @property
+    def refinement_share(self) -> float:
+        """Share of a tree's time that is spent on closer bounds of its layers first."""
+        refined = sum(isinstance(layer.weights, Dense) for layer in self.question.hidden[1:])
+        return float(1 - (1 - _REFINEMENT_SHARE) ** refined)
+
     def box(self, radius: float) -> Box:
         """The box of this radius within the domain."""
         return self.bracket.space.box(self.bracket.x, radius)
@@ -217,14 +225,8 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     """Attack and prove until nothing more is to be done; why it ended."""
     bracket, budget = task.bracket, task.budget
     begun = budget.time_left()
-    if task.goal is not None and task.goal < task.largest_radius and bracket.witness is None:
-        for work in (0.0, MOST_SEARCH_WORK):  # most inputs need no attack there
-            if task.bracket.low < task.goal:
-                _prove_without_branching(task, task.goal, work)
-        if (reason := task.answered() or task.budget.time_over()) is not None:
-            return reason
-    if task.goal is None or bracket.witness is None:
-        _first_attack(task, rng)
+    if (reason := _first_answer(task, rng)) is not None:
+        return reason
     attacked = budget.time_left()
     patience = _FIRST_TRY_SHARE * budget.left()
     if task.goal is None and task.answered() is None and begun - attacked > patience:
@@ -246,6 +248,23 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
     if task.reason() is None and end is _TreeEnd.COMPLETE and not task.question.curved:
         return _tie_reason(bracket)
     return task.reason() or _raise_low(task, rng)
+
+
+def _first_answer(task: SearchTask, rng: np.random.Generator) -> str | None:
+    """Attack; at a goal after one bound and before closer ones, what takes the least first."""
+    bracket, goal = task.bracket, task.goal
+    if goal is not None and bracket.witness is not None:
+        return None
+    if goal is None or goal >= task.largest_radius:
+        _first_attack(task, rng)
+        return None
+    if bracket.low < goal:
+        _prove_without_branching(task, goal, 0.0, searched=False)
+    if bracket.low < goal and task.budget.time_over() is None:
+        _first_attack(task, rng)
+        if task.answered() is None:
+            _prove_without_branching(task, goal, MOST_SEARCH_WORK)
+    return task.answered() or task.budget.time_over()
 
 
 def _first_attack(task: SearchTask, rng: np.random.Generator) -> None:
@@ -430,7 +449,9 @@ def _raise_low_without_branching(task: SearchTask) -> None:
             step *= 2
 
 
-def _prove_without_branching(task: SearchTask, radius: float, most_work: float) -> float:
+def _prove_without_branching(
+    task: SearchTask, radius: float, most_work: float, searched: bool = True
+) -> float:
     """How far one bound on the box of this radius proves; 0 if there is no time for it."""
 
     def expired() -> bool:
@@ -443,8 +464,8 @@ def _prove_without_branching(task: SearchTask, radius: float, most_work: float) 
     settings = DEFAULT_SETTINGS
     roots = branching.root_nodes(bounds)
     proved = 0.0
-    for steps in (0, settings.root_steps)[: 1 if most_work == INTERVALS else 2]:
-        if proved < radius:  # most inputs need no search at a goal
+    for steps in (0, settings.root_steps)[: 1 if most_work == INTERVALS or not searched else 2]:
+        if proved < radius:
             nodes, _ = branching.bound_nodes(bounds, roots, steps, settings, expired)
             proved = float(np.sort(nodes.radius)[task.question.rank - 1])
     task.bracket.record_proof(proved)
@@ -463,7 +484,7 @@ def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
             if complete - low < _LEAST_RISE_SHARE * task.tolerance:
                 return _CURVE_REASON
             radius = (low + complete) / 2
-        refinement, longer = _REFINEMENT_SHARE * expected, _EFFORT_GROWTH * effort
+        refinement, longer = task.refinement_share * expected, _EFFORT_GROWTH * effort
         patience, before = min(effort, _PATIENCE_TIMES * expected), budget.left()
         end, seconds = _search_tree(task, radius, 0.0, patience, settings, refinement, longer)
         left = max(budget.left(), budget.least_cost)

@@ -14,7 +14,7 @@ from surefoot.graph.activation import CURVE_ERROR, halves
 from surefoot.graph.linear_map import Diagonal, LinearMap, Product, composed
 from surefoot.graph.network import Floats
 from surefoot.subject.protocols import Array, array_namespace
-from surefoot.verify.ball import Box, Moves, row_sums
+from surefoot.verify.ball import Box, Moves, row_pieces, row_sums
 from surefoot.verify.device import like_device
 
 Places = tuple[tuple[slice | NDArray[np.intp], slice], ...]
@@ -307,7 +307,9 @@ class Relaxation:
 
     def value(self) -> Array:
         """The bound over the whole box."""
-        return self._value_at_worst_point(self.propagate_back())[0]
+        backward, layers = self.propagate_back(), self.layers
+        first = layers.scaled_weights if layers.moves is None else layers.weights[0]
+        return self._value_by_inputs(backward, first.back(backward.sum_coefficients[0]))
 
     def value_and_gradient(self) -> BoundGradient:
         """The bound over the whole box, and its gradient in `alpha` and `signed_beta`.
@@ -316,9 +318,7 @@ class Relaxation:
         """
         layers, depth = self.layers, len(self.layers.weights)
         backward = self.propagate_back()
-        value, moved = self._value_at_worst_point(backward)
-        moving = layers.scaled_weights if layers.moves is None else layers.weights[0]
-        v = layers.sums_at_centre - moving.forward(moved)
+        value, v = self._at_worst_point(backward)
         xp = array_namespace(v)
         to_alpha = xp.empty_like(self.alpha)
         to_beta = to_alpha if self.signed_beta is None else xp.empty_like(self.signed_beta)
@@ -337,17 +337,28 @@ class Relaxation:
                 v = layers.weights[j + 1].forward(h) + layers.bias[j + 1]
         return BoundGradient(value, to_alpha, to_beta)
 
-    def _value_at_worst_point(self, backward: BackwardPass) -> tuple[Array, Array]:
-        """The bound, and how far its worst point lies below the centre: of a box in half widths."""
+    def _at_worst_point(self, backward: BackwardPass) -> tuple[Array, Array]:
+        """The bound, and the first layer's sums where it is reached: the shorter sum gives it."""
         z, layers = backward.sum_coefficients[0], self.layers
-        value = backward.constant + row_sums(z, layers.sums_at_centre)
-        if layers.moves is None:
-            widths = layers.scaled_weights.back(z)
-            xp = array_namespace(widths)
-            return value - abs(widths).sum(axis=1), xp.copysign(xp.ones_like(widths), widths)
-        slopes = layers.weights[0].back(z)
-        moved = np.copysign(layers.moves.of(slopes), slopes)
-        return value - np.einsum("ij,ij->i", moved, slopes), moved
+        if layers.moves is not None:
+            slopes = layers.weights[0].back(z)
+            moved = np.copysign(layers.moves.of(slopes), slopes)
+            v = layers.sums_at_centre - layers.weights[0].forward(moved)
+            return backward.constant + row_sums(z, v), v
+        corner, value = layers.scaled_weights.back(z), None
+        if corner.shape[1] < z.shape[1]:
+            value = self._value_by_inputs(backward, corner)
+        xp = array_namespace(corner)
+        xp.copysign(xp.ones_like(corner[:1, :1]), corner, out=corner)
+        v = layers.sums_at_centre - layers.scaled_weights.forward(corner)
+        return backward.constant + row_sums(z, v) if value is None else value, v
+
+    def _value_by_inputs(self, backward: BackwardPass, slopes: Array) -> Array:
+        """The bound, from its slopes in the inputs: those of a box times its half widths."""
+        z, layers = backward.sum_coefficients[0], self.layers
+        size = abs(slopes)
+        lost = size.sum(axis=1) if layers.moves is None else row_sums(layers.moves.of(slopes), size)
+        return backward.constant + row_sums(z, layers.sums_at_centre) - lost
 
 
 _NEWTON_CAUTION = 1 - 1e-9
@@ -481,15 +492,19 @@ def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: i
     The minimum is convex and falls with the radius, so Newton's steps from the left stay left.
     `start`: radii to begin from, each already known or 0.
     """
-    xp, radius = array_namespace(start), start
-    proved: Floats = xp.zeros_like(start)
-    most = proved + (box.radius if box.x.ndim == 1 else box.radius[:, 0])
-    for _ in range(steps):
-        least, slope = box.least(linear_bounds.a, linear_bounds.c, radius)
-        proved = xp.where(least > 0, xp.maximum(proved, radius), proved)
-        with np.errstate(over="ignore"):
-            step = least * _NEWTON_CAUTION / (slope + _TINY)
-        radius = xp.where(least > 0, xp.minimum(radius + step, most), 0.0)
-    least, _ = box.least(linear_bounds.a, linear_bounds.c, radius)
-    best: Floats = xp.where(least > 0, xp.maximum(proved, radius), proved)
+    xp = array_namespace(start)
+    best: Floats = xp.empty_like(start)
+    whole = xp.zeros_like(start) + (box.radius if box.x.ndim == 1 else box.radius[:, 0])
+    for part in row_pieces(linear_bounds.a):
+        sloped = box.sloped(linear_bounds.a, linear_bounds.c, part)
+        radius, most = start[part], whole[part]
+        proved: Floats = xp.zeros_like(radius)
+        for _ in range(steps):
+            least, slope = sloped.least(radius)
+            proved = xp.where(least > 0, xp.maximum(proved, radius), proved)
+            with np.errstate(over="ignore"):
+                step = least * _NEWTON_CAUTION / (slope + _TINY)
+            radius = xp.where(least > 0, xp.minimum(radius + step, most), 0.0)
+        least, _ = sloped.least(radius)
+        best[part] = xp.where(least > 0, xp.maximum(proved, radius), proved)
     return best
