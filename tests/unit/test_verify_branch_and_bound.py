@@ -25,7 +25,7 @@ from surefoot.verify.branch_and_bound import (
 )
 from surefoot.verify.counterexample_search import attack_problem
 from surefoot.verify.layer_bounds import bound_layers
-from surefoot.verify.linear_relaxation import proved_linear_bounds
+from surefoot.verify.linear_relaxation import Relaxation, proved_linear_bounds
 from tests.refusals import refused
 from tests.unit.radius_verdict import verdict
 from tests.unit.small_networks import exact_radius, random_network
@@ -279,6 +279,23 @@ def test_the_radius_of_a_linear_network_is_its_margin_over_the_dual_norm(
         nodes=99,
     )
     assert found.low <= exact <= found.high <= found.low + 0.05 * exact
+
+
+@pytest.mark.parametrize("width", [3, 9])  # the shorter of two sums gives the bound
+@pytest.mark.parametrize("norm", Ball)
+def test_a_bound_is_the_same_with_its_gradient_and_without(norm: Ball, width: int) -> None:
+    rng = np.random.default_rng(6)
+    network, x = random_network(rng, 6, [width, 5], 3, [0.0]), rng.uniform(0, 1, 6)
+    question = margin_question(network, network.label(x))
+    bounds = bound_layers(question, Box(x, 0.3, 0.0, 1.0, norm), never)
+    root = root_nodes(bounds)
+    known = root.lines(bounds.slope), root.alpha, root.beta * root.sign
+    relaxed = Relaxation(bounds.layers, bounds.rows, bounds.offsets, *known)
+    exact = proved_linear_bounds(bounds, bounds.rows, bounds.offsets, *known)
+    value = relaxed.value()
+    assert relaxed.value_and_gradient().value == pytest.approx(value, rel=1e-6, abs=1e-9)
+    proved = bounds.box.floor(exact.a, exact.c)
+    assert proved == pytest.approx(value, rel=1e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize("norm", [Ball.L2, Ball.L1])
