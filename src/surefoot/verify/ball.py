@@ -22,7 +22,7 @@ from surefoot.subject.protocols import Array, Ball, array_namespace
 
 _ROWS_IN_CACHE = 32
 """Rows treated at once, so that the intermediate arrays of an image stay in the processor's cache.
-Chosen by hand; results do not depend on it, only the time."""
+Chosen by hand; only the time depends on it, and the rounding."""
 _STRETCH_ROUNDS = 4
 """Rounds in which values of an L2 ball reach the domain. Any number gives a true bound."""
 _MOST_MOVED = 64
@@ -192,19 +192,22 @@ class Box:
 
     def least(self, a: Floats, c: Floats, radius: Floats) -> tuple[Floats, Floats]:
         """The minima of a·x + c within `radius` of x, and how fast they fall with it."""
-        value, falling = np.empty_like(c), np.empty_like(c)
+        xp = array_namespace(c)
+        value, falling = xp.empty_like(c), xp.empty_like(c)
         for part in row_pieces(a):
             value[part], falling[part] = self.sloped(a, c, part).least(radius[part])
         return value, falling
 
     def sloped(self, a: Floats, c: Floats, part: slice) -> Sloped:
         """Some rows of a·x + c over all balls around x."""
-        xp, slopes, x = array_namespace(a), a[part], self.x
-        down, up = x - self.low, self.high - x
-        if x.ndim > 1:
-            x, down, up = x[part], down[part], up[part]
-        room, size = xp.where(slopes > 0, down, up), abs(slopes)
-        return Sloped(self, size, room, row_sums(slopes, x) + c[part])
+
+        def own(end: Array) -> Array:
+            return end[part] if getattr(end, "ndim", 0) > 1 else end
+
+        xp, slopes = array_namespace(a), a[part]
+        x, low, high = map(own, (self.x, self.low, self.high))
+        room = xp.where(slopes > 0, x - low, high - x)
+        return Sloped(self, abs(slopes), room, row_sums(slopes, x) + c[part])
 
 
 def row_pieces(a: Array) -> Iterator[slice]:

@@ -98,8 +98,8 @@ _STEP_COST, _STEP_CHANGES = 3.0, (0.25, 1.5)
 """How many times as long a step of the radius takes as the one before, as a forecast, and how much
 shorter or longer the next one may be."""
 _REFINEMENT_SHARE = 0.4
-"""Share of what is left of a tree's time that is spent on closer bounds of each further layer: what
-takes the least in all on mnist_relu_3_100, and proves more on mnist-net_256x4 than .4 of the whole
+"""Share of a tree's time for closer bounds of one layer first, what takes the least in all on
+mnist_relu_3_100; with each further one the rest is less by as much, and all layers get equal parts
 (docs/decisions/prover.md)."""
 _PATIENCE_TIMES = 1.0
 """How many times its expected time a tree may take before it must be likely to close: after a short
@@ -452,7 +452,10 @@ def _raise_low_without_branching(task: SearchTask) -> None:
 def _prove_without_branching(
     task: SearchTask, radius: float, most_work: float, searched: bool = True
 ) -> float:
-    """How far one bound on the box of this radius proves; 0 if there is no time for it."""
+    """How far one bound on the box of this radius proves; 0 if there is no time for it.
+
+    What it leaves open is `searched` once more, for multipliers that prove more.
+    """
 
     def expired() -> bool:
         return task.budget.time_over() is not None
@@ -467,7 +470,7 @@ def _prove_without_branching(
     for steps in (0, settings.root_steps)[: 1 if most_work == INTERVALS or not searched else 2]:
         if proved < radius:
             nodes, _ = branching.bound_nodes(bounds, roots, steps, settings, expired)
-            proved = float(np.sort(nodes.radius)[task.question.rank - 1])
+            proved = max(proved, float(np.sort(nodes.radius)[task.question.rank - 1]))
     task.bracket.record_proof(proved)
     return proved
 
