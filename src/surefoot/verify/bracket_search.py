@@ -251,7 +251,10 @@ def close_bracket(task: SearchTask, rng: np.random.Generator) -> str:
 
 
 def _first_answer(task: SearchTask, rng: np.random.Generator) -> str | None:
-    """Attack; at a goal after one bound and before closer ones, what takes the least first."""
+    """Attack, at a goal between a bound without search and one with; why that was enough, if so.
+
+    Most inputs need no attack at a goal, and most that the first bound leaves open are refuted.
+    """
     bracket, goal = task.bracket, task.goal
     if goal is not None and bracket.witness is not None:
         return None
