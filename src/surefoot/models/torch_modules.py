@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def require_torch() -> ModuleType:
     """PyTorch, or the line that installs it."""
-    with needing("this model needs PyTorch: pip install torch (surefoot's extra 'torch')"):
+    with needing("PyTorch is needed here: pip install torch (surefoot's extra 'torch')"):
         return importlib.import_module("torch")
 
 
