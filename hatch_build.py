@@ -17,7 +17,7 @@ class CompiledLibrary(BuildHookInterface):
         """Compile; an editable installation uses the library beside its source."""
         script = runpy.run_path(str(Path(self.root) / "scripts" / "compile_library.py"))
         if not script["compile_library"]():
-            self.app.display_info("no C compiler: NumPy will interpolate images")
+            self.app.display_info("no C compiler: NumPy does its work, more slowly")
             return
         place = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False

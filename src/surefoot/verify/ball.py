@@ -228,6 +228,10 @@ class Sloped:
     room: Array
     value: Array
 
+    def take(self, rows: NDArray[np.intp]) -> Sloped:
+        """Some of them."""
+        return Sloped(self.box, self.size[rows], self.room[rows], self.value[rows])
+
     def least(self, radius: Floats) -> tuple[Floats, Floats]:
         """The minima within `radius` of x, and how fast they fall with it."""
         xp, norm, unit = array_namespace(self.size), self.box.norm, self.box.unit

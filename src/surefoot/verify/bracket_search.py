@@ -91,19 +91,20 @@ WHOLE_DOMAIN = "proved for the whole domain"
 # nodes where the limit is one in nodes. Where no measurement is named they were chosen by hand.
 _FIRST_TRY_SHARE = 0.03
 """Share of the time after which the first tree goes on only if it is likely to close."""
-_FIRST_EFFORT, _EFFORT_GROWTH, _MOST_EFFORT = 1 / 64, 3.0, 1 / 2
+_FIRST_EFFORT, _EFFORT_GROWTH, _MOST_EFFORT = 1 / 64, 3.0, 0.7
 """Share of the time left that a tree above the proved radius may take at first, how many times as
-long the next may take, and the largest share: where it does not close, a smaller one still may."""
-_STEP_COST, _STEP_CHANGES = 3.0, (0.25, 1.5)
-"""How many times as long a step of the radius takes as the one before, as a forecast, and how much
-shorter or longer the next one may be."""
+long the next may take, and the largest share: a forecast may be too short."""
+_STEEPER, _LEAST_SLOWER, _STEP_CHANGES = 1.6, 1.1, (0.05, 1.5)
+"""The logarithm of a tree's time grows with its radius: how many times as fast as between the last
+two, since short trees hide it, and by how much from one to the next at least; and how much shorter
+or longer a step of the radius may be than the last."""
 _REFINEMENT_SHARE = 0.4
 """Share of a tree's time for closer bounds of one layer first, what takes the least in all on
 mnist_relu_3_100; with each further one the rest is less by as much, and all layers get equal parts
 (docs/decisions/prover.md)."""
-_PATIENCE_TIMES = 1.0
-"""How many times its expected time a tree may take before it must be likely to close: after a short
-refinement a long tree takes more than a shorter one after a longer."""
+_LONGER_TIMES = 3.0
+"""How many times its expected time a tree may take unless it is to close within as much again: with
+more refinement it will take less."""
 _NEEDED_SHARE = 0.25
 """Share of its time that a closed tree is taken to have needed at least, where nearly all of it was
 refinement: less of that might have done."""
@@ -482,31 +483,36 @@ def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
     """Trees at growing radii, each longer where one did not close; the lower end only rises."""
     bracket, budget, settings, complete = task.bracket, task.budget, DEFAULT_SETTINGS, math.inf
     effort = expected = max(_FIRST_EFFORT * budget.left(), budget.bound_cost)
+    reached, closed = bracket.low, budget.bound_cost
     step = _FIRST_TREE_RISE * bracket.low or _FIRST_TREE_SHARE * _closing_radius(task)
     while (reason := task.reason()) is None:
-        low, rise = bracket.low, max(step, _LEAST_RISE_SHARE * task.tolerance)
-        radius = task.goal or min(low + rise, _closing_radius(task))
+        low, step = bracket.low, max(step, _LEAST_RISE_SHARE * task.tolerance)
+        radius = task.goal or min(low + step, _closing_radius(task))
         if task.question.curved and radius >= complete:  # a smaller box has closer lines
             if complete - low < _LEAST_RISE_SHARE * task.tolerance:
                 return _CURVE_REASON
             radius = (low + complete) / 2
-        refinement, longer = task.refinement_share * expected, _EFFORT_GROWTH * effort
-        patience, before = min(effort, _PATIENCE_TIMES * expected), budget.left()
-        end, seconds = _search_tree(task, radius, 0.0, patience, settings, refinement, longer)
-        left = max(budget.left(), budget.least_cost)
-        effort = min(_EFFORT_GROWTH * effort, max(_MOST_EFFORT * left, budget.bound_cost))
-        expected = min(effort, _EFFORT_GROWTH * max(before - left, budget.bound_cost))
+        refinement, longer = task.refinement_share * expected, _LONGER_TIMES * expected
+        end, seconds = _search_tree(task, radius, 0.0, expected, settings, refinement, longer)
+        left = _MOST_EFFORT * budget.left()
+        seconds = min(max(seconds, budget.bound_cost), 2.0**_MOST_DOUBLINGS)
+        rise = max(radius - reached, math.ulp(radius))
+        slower = max(_STEEPER * math.log(seconds / closed), _LEAST_SLOWER) / rise
         if bracket.low >= radius:
-            change = math.log(max(effort / seconds, 1.0)) / math.log(_STEP_COST)
-            change = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1])
-            step = change * (radius - low)
-            expected = min(seconds * _STEP_COST**change, effort)
+            effort = max(min(_EFFORT_GROWTH * max(effort, seconds), left), budget.bound_cost)
+            change = math.log(max(effort / seconds, 1.0)) / (slower * rise)
+            step = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1]) * rise
+            expected = min(seconds * math.exp(slower * step), effort)
+            reached, closed = radius, seconds
         elif end is _TreeEnd.COMPLETE and task.question.curved:
             complete = radius
         elif end is _TreeEnd.COMPLETE and task.reason() is None:
             return _tie_reason(bracket)
         elif end is _TreeEnd.OUT_OF_TIME and task.reason() is None:
-            step = (radius - bracket.low) / 2
+            effort = max(min(seconds, left), budget.bound_cost)
+            aim = min(reached + math.log(max(effort / closed, 1.0)) / slower, radius)
+            step = (aim if aim > bracket.low else (radius + bracket.low) / 2) - bracket.low
+            expected = min(closed * math.exp(slower * (bracket.low + step - reached)), effort)
             # What one way of searching could not close, the other may.
             settings = branching.LONG_SEARCH if settings is DEFAULT_SETTINGS else DEFAULT_SETTINGS
             distance = min(task.largest_radius, bracket.high)

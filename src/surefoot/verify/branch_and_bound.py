@@ -12,6 +12,7 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import count, takewhile
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,18 +51,24 @@ class NodeBatch:
 
     def take(self, index: Any) -> NodeBatch:  # noqa: ANN401  whatever indexes an array
         """Some of the nodes."""
-        there = index if isinstance(index, slice) else like_device(index, self.alpha)
+        if getattr(index, "dtype", None) == np.bool_:
+            if index.all():
+                return self
+            index = np.flatnonzero(index)
         host = (self.row[index], self.depth[index], self.radius[index])
-        return NodeBatch(*host, *(part[there] for part in self._columns))
+        if isinstance(index, slice) or not isinstance(self.alpha, np.ndarray):
+            there = index if isinstance(index, slice) else like_device(index, self.alpha)
+            return NodeBatch(*host, *(part[there] for part in self._columns))
+        return NodeBatch(*host, *(part.take(index, axis=0) for part in self._columns))
 
     def moved(self, change: Callable[[Any], Array]) -> NodeBatch:
         """The same on another device."""
         return NodeBatch(self.row, self.depth, self.radius, *map(change, self._columns))
 
-    def lines(self, slope: Floats) -> ActivationLines:
-        """The lines about the undecided neurons of each node, in float64."""
+    def lines(self, slope: Array) -> ActivationLines:
+        """The lines about the undecided neurons of each node, in the precision of the slopes."""
         xp = array_namespace(self.lower)
-        lower, upper = (xp.astype(end, xp.float64) for end in (self.lower, self.upper))
+        lower, upper = (xp.astype(end, slope.dtype, copy=False) for end in (self.lower, self.upper))
         return relax.activation_lines(lower, upper, slope[None])
 
     @property
@@ -158,78 +165,36 @@ class OpenNodes:
 _LOWER_LINE_WEIGHT = 0.05
 """Weight of a neuron bounded by its lower line, whose slope is searched, beside one bounded by its
 chord, which loses for certain. Chosen by hand; only the time depends on it."""
-_BETTER_CHILD_WEIGHT = 0.3
-"""Weight of the better child's bound beside the worse child's, which must be closed as well. Chosen
-by hand; only the time depends on it."""
 _TIE_BREAK = 1e-30
 """Added to undecided neurons, so that one without any loss is still preferred to a decided one."""
 
 
 def choose_neuron(
-    bounds: LayerBounds, nodes: NodeBatch, candidates: int
+    bounds: LayerBounds, nodes: NodeBatch
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The neuron to split for each node, and whether there is one.
-
-    The neurons with the largest share in the bound's loss are tried by bounding both children
-    without search (filtered smart branching, De Palma et al. 2021).
-    """
+    """For each node the neuron with the largest share in the loss, and whether there is one."""
     layers, count = bounds.layers.float32, len(nodes)
-    lines = nodes.lines(bounds.slope).float32()
     xp, row = array_namespace(bounds.rows), like_device(nodes.row, bounds.rows)
+    lines = nodes.lines(xp.astype(bounds.slope, xp.float32))
     rows = xp.astype(bounds.rows[row], xp.float32)
     offsets = xp.astype(bounds.offsets[row], xp.float32)
     signed_beta = nodes.beta * nodes.sign
     relaxed = relax.Relaxation(layers, rows, offsets, lines, nodes.alpha, signed_beta)
     backward = relaxed.propagate_back()
     per_layer = zip(backward.output_coefficients, layers.undecided, strict=True)
-    parts = [part[:, own] for part, own in per_layer]
-    coefficients = xp.concat(parts, axis=1)
+    coefficients = xp.concat([part[:, own] for part, own in per_layer], axis=1)
     undecided = (nodes.lower < 0) & (nodes.upper > 0)
     weight = xp.where(coefficients < 0, -coefficients, _LOWER_LINE_WEIGHT * coefficients)
-    if lines.lower_offset is not None:  # children have lines of their own: none is tried
+    height = lines.upper_offset
+    if lines.lower_offset is not None:
         weight = np.where(bounds.slope < 0, np.abs(coefficients), weight)
-        loss = weight * (lines.upper_offset - lines.lower_offset)
-        column = np.where(undecided, loss, -1.0).argmax(axis=1)
-        return column, undecided[np.arange(count), column]
-    loss = weight * lines.upper_offset + _TIE_BREAK * undecided
-    width = min(candidates, loss.shape[1])
-    if width == 0:
+        height = height - lines.lower_offset
+    if not weight.shape[1]:
         return np.zeros(count, np.intp), np.zeros(count, np.bool_)
-    tried = _largest(loss, width)
-    splittable = to_host(xp.take_along_axis(undecided, tried, axis=1))
-    if width == 1:
-        return to_host(tried)[:, 0], splittable[:, 0]
-    value = np.minimum(to_host(_child_bounds(relaxed, signed_beta, bounds.slope, tried)), 0)
-    gain = value.min(axis=0) + _BETTER_CHILD_WEIGHT * value.max(axis=0)
-    best = np.where(splittable, gain, -np.inf).argmax(axis=1)
-    each = np.arange(count)
-    return to_host(tried)[each, best], splittable[each, best]
-
-
-def _largest(values: Array, count: int) -> Array:
-    """The columns of the largest of each row, in any order."""
-    if isinstance(values, np.ndarray):
-        return np.argpartition(-values, count - 1, axis=1)[:, :count]
-    return values.topk(count, dim=1).indices
-
-
-def _child_bounds(
-    parents: relax.Relaxation, signed_beta: Array, slope: Floats, columns: Array
-) -> Array:
-    """The bounds (side, node, column) after fixing one column, all multipliers as they are."""
-    xp, (count, width) = array_namespace(columns), columns.shape
-    node = like_device(np.repeat(np.arange(count), width), columns)
-    row, column = like_device(np.arange(count * width), columns), columns.reshape(-1)
-    upper_slope, upper_offset = parents.lines.upper_slope[node], parents.lines.upper_offset[node]
-    rows, offsets, slopes = parents.rows[node], parents.constant[node], parents.alpha[node]
-    upper_offset[row, column] = 0
-    lines = replace(parents.lines, upper_slope=upper_slope, upper_offset=upper_offset)
-    child = relax.Relaxation(parents.layers, rows, offsets, lines, slopes, signed_beta[node])
-    values = []
-    for side in (1.0, xp.astype(slope[column], slopes.dtype)):
-        upper_slope[row, column] = slopes[row, column] = side  # what the child already holds
-        values.append(child.value())
-    return xp.stack(values).reshape(2, count, width)
+    loss = xp.where(undecided, weight * height + _TIE_BREAK, -1.0)
+    column = xp.argmax(loss, axis=1)[:, None]
+    splittable = xp.take_along_axis(undecided, column, axis=1)
+    return to_host(column)[:, 0], to_host(splittable)[:, 0]
 
 
 _BROKEN_MARGIN = -1e-6
@@ -392,6 +357,9 @@ sums are less exact differs in all of them. Chosen by hand."""
 _LEAST_BATCH = 16
 """Nodes of the smallest batch, also in a large network: fewer do not fill a matrix product. Chosen
 by hand; proofs are true whatever it is."""
+_BATCHES_AN_ATTACK = 4
+"""Batches from one attack to the next: attacks of each took a tenth of the time. Chosen by hand; a
+proof does not depend on it."""
 _ATTACK_STEPS = 15
 _ATTACK_FIRST_STEP = 0.25
 """Steps of a descent from a node's worst point, and the first as a share of the radius: the point
@@ -415,10 +383,10 @@ class TreeSettings:
     `most_steps` where it is not, fewer with more undecided neurons than `batch`: few nodes fill a
     product then. `root_steps` at the root, `long_steps` every `long_every` levels for nodes that
     gained nothing; `rates` are its step sizes for α and β. `batch` is the largest number of nodes
-    bounded at once, `work` their multiplications and `values` the multipliers that are searched
+    bounded at once, `work` their multiplications and `values` the multipliers that NumPy searches
     together: more fall out of a processor's cache, and a node of 2,700 neurons takes half as long
-    again. `candidates` are the neurons tried for a split, `tries` the descents for a counterexample
-    after each batch. From `memory` bytes of open nodes on the newest are branched first, so that
+    again. `tries` are the descents for a counterexample
+    after some batches. From `memory` bytes of open nodes on the newest are branched first, so that
     the queue stops growing. Fewer nodes than this `fill` of a batch are split several times before
     they are bounded: few take nearly as long as many. `steps`, `long_steps`, `long_every`, `fill`
     and the fewer steps are measured (docs/decisions/prover.md), the others chosen by hand.
@@ -430,13 +398,12 @@ class TreeSettings:
     long_steps: int = 60
     long_every: int = 2
     rates: tuple[float, float] = (0.25, 0.3)
-    batch: int = 512
+    batch: int = 1024
     work: float = 3e9
     values: int = 1 << 17
     memory: int = 1 << 30
-    fill: float = 1.0
-    candidates: int = 3
-    tries: int = 24
+    fill: float = 0.5
+    tries: int = 8
 
 
 DEFAULT_SETTINGS = TreeSettings()
@@ -515,7 +482,7 @@ def prove_by_branching(
     # Fewer nodes at once in a large network, so that the clock is read often enough.
     each = 8.0 * settings.steps * sum(w.work for w in bounds.layers.weights)
     batch = int(min(settings.batch, max(_LEAST_BATCH, settings.work / max(1.0, each))))
-    filled = min(1.0, settings.batch / columns)
+    filled = min(1.0, settings.batch / (2 * columns))
     longest = max(2 * settings.steps, int(settings.most_steps * filled))
     most = max(settings.batch, settings.memory // (BYTES_PER_NEURON * columns))
     root, there = root_nodes(bounds), bounds
@@ -534,7 +501,7 @@ def prove_by_branching(
     root = root.take(np.argsort(root.radius, kind="stable")[problem.rank - 1 :])
     open_nodes.put(root.take(root.radius < aim()))
     proved = min(float(root.radius.min(initial=radius)), radius)
-    while open_nodes.size:
+    for number in takewhile(lambda _: open_nodes.size, count()):
         # Nodes closed so far are proved up to the aim, which only falls, not up to the radius.
         low = min(open_nodes.least(), leaves_low, aim())
         if low > proved:
@@ -550,7 +517,7 @@ def prove_by_branching(
             nodes = nodes.take(slice(int(room)))
         if not len(nodes):
             continue
-        column, undecided = choose_neuron(there, nodes, settings.candidates)
+        column, undecided = choose_neuron(there, nodes)
         for i in np.flatnonzero(~undecided):
             if watch.expired():
                 return TreeResult(proved, False)
@@ -564,7 +531,8 @@ def prove_by_branching(
         nodes = tree.split(nodes.take(undecided), column[undecided], 2 * room)
         steps = min(longest, settings.steps * max(1, 2 * batch // len(nodes)))
         children, slopes = tree.bound_children(nodes, steps)
-        _attack(bounds, problem, children, slopes, upper, aim(), settings.tries)
+        tries = 0 if number % _BATCHES_AN_ATTACK else settings.tries
+        _attack(bounds, problem, children, slopes, upper, aim(), tries)
         open_nodes.put(children.take(children.radius < aim()))
     return TreeResult(min(leaves_low, aim()), True)
 
@@ -591,7 +559,7 @@ class _Tree:
         """Both children of every node, and their children where there are few."""
         nodes = split_nodes(nodes, column)
         while 2 * len(nodes) <= min(self.fill, most) and nodes.least_undecided >= _UNDECIDED:
-            column, _ = choose_neuron(self.there, nodes, self.settings.candidates)
+            column, _ = choose_neuron(self.there, nodes)
             nodes = split_nodes(nodes, column)
         self.watch.on_nodes(len(nodes))
         return nodes
@@ -623,13 +591,8 @@ def bound_nodes(
 ) -> tuple[NodeBatch, LinearBounds]:
     """The nodes with better multipliers and the radius they prove; and their bounds."""
     nodes, proved = search_bounds(bounds, nodes, steps, settings, time_over)
-    least = to_host(bounds.box.floor(proved.a, proved.c))
-    radius = np.where(least > 0, bounds.box.radius, nodes.radius)
-    short = np.flatnonzero(least <= 0)
-    if len(short):
-        start = like_device(nodes.radius[short], proved.a)
-        better = to_host(relax.proved_radius(bounds.box, proved.take(short), start))
-        radius[short] = np.maximum(radius[short], better)
+    start = like_device(nodes.radius, proved.a)
+    radius = np.maximum(nodes.radius, to_host(relax.proved_radius(bounds.box, proved, start)))
     return replace(nodes, radius=radius), proved
 
 
@@ -686,6 +649,8 @@ def _searched(
     positive = float(_FLOAT32_SLACK * xp.max(abs(bounds.rows) @ bounds.largest[-1]))
     likely, parts = bounds.offsets[row] - bounds.first_run_loss[row], []
     piece = max(_LEAST_BATCH, settings.values // max(1, len(bounds.lower)))
+    if bounds.layers.float32.packed is not None:  # it takes a few nodes at a time by itself
+        piece = max(1, len(nodes))
     every = like_device(np.arange(len(nodes)), rows)
     for i in range(0, max(1, len(nodes)), piece):
         one = slice(i, i + piece)
@@ -711,7 +676,7 @@ def _attack(
     """
     order = np.argsort(nodes.radius, kind="stable")
     order = order[nodes.radius[order] < aim]
-    if not len(order):
+    if not (len(order) and tries):
         return
     others = order[tries // 2 :: max(1, 2 * len(order) // tries)]
     chosen = np.concatenate([order[: tries // 2], others])

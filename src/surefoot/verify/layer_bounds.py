@@ -29,6 +29,7 @@ from surefoot.graph.network import Floats, Layer, MarginQuestion
 from surefoot.subject.protocols import Array, array_namespace
 from surefoot.verify import linear_relaxation as relax
 from surefoot.verify.ball import Box
+from surefoot.verify.compiled_search import SearchedNodes, search_compiled
 from surefoot.verify.linear_relaxation import ActivationLines, HiddenLayers, LayerBounds
 
 Expired = Callable[[], bool]
@@ -70,6 +71,13 @@ def optimise_multipliers(
     In float32, which is twice as fast: multipliers are only proposed, and bounded in float64 after.
     """
     xp = array_namespace(exact_rows)
+    if exact_lines.lower_offset is None and layers.packed is not None:
+        betas = start.beta if start.beta.shape[1] else None
+        nodes = SearchedNodes(
+            exact_rows, exact_constant, exact_lines.for_undecided, sign, start.alpha, betas
+        )
+        alpha, beta, _ = search_compiled(layers.packed, nodes, steps, rates, enough, expired)
+        return Multipliers(alpha, beta if betas is not None else start.beta)
     lines, found = exact_lines.float32(), Multipliers(_copied(start.alpha), _copied(start.beta))
     fixed, places = _fixed_columns(layers, sign)
     side = start.beta[:, :0] if sign is None else sign[:, fixed]

@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.compiled.library import compiled_library
 from surefoot.graph.activation import CURVE_ERROR, halves
-from surefoot.graph.linear_map import Diagonal, LinearMap, Product, composed
+from surefoot.graph.linear_map import Dense, Diagonal, LinearMap, Product, composed
 from surefoot.graph.network import Floats
-from surefoot.subject.protocols import Array, array_namespace
-from surefoot.verify.ball import Box, Moves, row_pieces, row_sums
+from surefoot.subject.protocols import Array, Ball, array_namespace
+from surefoot.verify.ball import Box, Moves, Sloped, row_pieces, row_sums
+from surefoot.verify.compiled_search import (
+    NewtonSteps,
+    PackedLayers,
+    radii_compiled,
+    single,
+)
 from surefoot.verify.device import like_device
 
 Places = tuple[tuple[slice | NDArray[np.intp], slice], ...]
@@ -84,6 +91,23 @@ class HiddenLayers:
             return composed(scale, self.weights[0])
         return Product((scale, self.weights[0]))
 
+    @cached_property
+    def packed(self) -> PackedLayers | None:
+        """For compiled searches, where these are matrices in NumPy over one box."""
+        dense = all(isinstance(one, Dense) for one in self.weights)
+        one_box = isinstance(self.centre, np.ndarray) and self.half_width.ndim == 1
+        plain = dense and one_box and self.moves is None and all(map(len, self.bias))
+        library = compiled_library() if plain else None
+        if library is None:
+            return None
+        weights = self.scaled_weights, *self.weights[1:]
+        matrices = tuple(single(one.matrix) for one in weights if isinstance(one, Dense))
+        bias = tuple(map(single, (self.sums_at_centre, *self.bias[1:])))
+        slope = tuple(map(single, self.slope))
+        neurons = (np.arange(len(one), dtype=np.intp) for one in slope)
+        places = tuple(n[own] for n, own in zip(neurons, self.undecided, strict=True))
+        return PackedLayers(library, matrices, bias, slope, places)
+
     def places(self, columns: NDArray[np.intp]) -> Places:
         """Where some of the undecided neurons stand, in the order of their columns."""
         found = []
@@ -132,6 +156,11 @@ class ActivationLines:
             upper > -lower, self.most_slope, self.least_slope
         )
         return slopes
+
+    @property
+    def for_undecided(self) -> tuple[Array, ...]:
+        """Those without a curve."""
+        return self.upper_slope, self.upper_offset, self.least_slope, self.most_slope
 
     def take(self, index: NDArray[Any]) -> ActivationLines:
         """The lines of some nodes."""
@@ -489,22 +518,37 @@ def run_loss(bounds: LayerBounds, backward: BackwardPass) -> Floats:
 def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: int = 2) -> Floats:
     """For each bound the radius up to which it is positive, from below; 0 where there is none.
 
-    The minimum is convex and falls with the radius, so Newton's steps from the left stay left.
-    `start`: radii to begin from, each already known or 0.
+    The box's own where it is positive on the whole box. Elsewhere Newton's steps: the minimum is
+    convex and falls with the radius, so they stay left of where it is 0. `start`: radii to begin
+    from, each already known or 0.
     """
     xp = array_namespace(start)
+    if box.norm is Ball.LINF and box.x.ndim == 1 and isinstance(start, np.ndarray):
+        newton = NewtonSteps(steps, _NEWTON_CAUTION, _TINY)
+        if (library := compiled_library()) is not None:
+            return radii_compiled(library, box, linear_bounds.a, linear_bounds.c, start, newton)
     best: Floats = xp.empty_like(start)
     whole = xp.zeros_like(start) + (box.radius if box.x.ndim == 1 else box.radius[:, 0])
     for part in row_pieces(linear_bounds.a):
         sloped = box.sloped(linear_bounds.a, linear_bounds.c, part)
-        radius, most = start[part], whole[part]
-        proved: Floats = xp.zeros_like(radius)
-        for _ in range(steps):
-            least, slope = sloped.least(radius)
-            proved = xp.where(least > 0, xp.maximum(proved, radius), proved)
-            with np.errstate(over="ignore"):
-                step = least * _NEWTON_CAUTION / (slope + _TINY)
-            radius = xp.where(least > 0, xp.minimum(radius + step, most), 0.0)
-        least, _ = sloped.least(radius)
-        best[part] = xp.where(least > 0, xp.maximum(proved, radius), proved)
+        least, _ = sloped.least(whole[part])
+        best[part] = xp.where(least > 0, whole[part], 0.0)
+        (short,) = xp.nonzero(~(least > 0))
+        if len(short):
+            begun, most = start[part][short], whole[part][short]
+            best[part][short] = _by_newton(sloped.take(short), begun, most, steps)
     return best
+
+
+def _by_newton(sloped: Sloped, radius: Floats, most: Floats, steps: int) -> Floats:
+    xp = array_namespace(radius)
+    proved: Floats = xp.zeros_like(radius)
+    for _ in range(steps):
+        least, slope = sloped.least(radius)
+        proved = xp.where(least > 0, xp.maximum(proved, radius), proved)
+        with np.errstate(over="ignore"):
+            step = least * _NEWTON_CAUTION / (slope + _TINY)
+        radius = xp.where(least > 0, xp.minimum(radius + step, most), 0.0)
+    least, _ = sloped.least(radius)
+    last: Floats = xp.where(least > 0, xp.maximum(proved, radius), proved)
+    return last

@@ -103,7 +103,7 @@ def _raise_floors(host: LayerBounds, known: Floats, spend: Spend, where: str) ->
         parents, bound = leaves.take(worst), value[worst]
         rest = np.ones(len(leaves), np.bool_)
         rest[worst] = False
-        column, splittable = choose_neuron(part, parents, 1)
+        column, splittable = choose_neuron(part, parents)
         np.minimum.at(ended, parents.row[~splittable], bound[~splittable])
         parents, column, bound = parents.take(splittable), column[splittable], bound[splittable]
         spend(2 * len(parents))
