@@ -119,10 +119,18 @@ def test_arrays_that_do_not_fit_the_layers_are_refused_before_they_are_read() ->
     bounds, known = tree(1)
     rows, offsets, lines, sign, start = known
     packed = bounds.layers.float32.packed
-    short = [line[:, 1:] for line in lines.for_undecided]
+    about = lines.for_undecided
+    for wrong in (
+        [line[:, 1:] for line in about],
+        [line[:0] for line in about],
+        [about[0][:1], *about[1:]],
+        about[:3],
+    ):
+        nodes = SearchedNodes(rows, offsets, wrong, sign, start.alpha, start.beta)
+        with pytest.raises(ValueError, match="do not fit"):
+            search_compiled(packed, nodes, 1)
     for nodes in (
         SearchedNodes(rows[:, 1:], offsets, lines.for_undecided, sign, start.alpha, start.beta),
-        SearchedNodes(rows, offsets, short, sign, start.alpha, start.beta),
         SearchedNodes(rows, offsets[1:], lines.for_undecided, sign, start.alpha, start.beta),
     ):
         with pytest.raises(ValueError, match="do not fit"):

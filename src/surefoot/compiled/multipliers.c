@@ -357,7 +357,8 @@ WIDEST int prove_radii(ptrdiff_t count, ptrdiff_t inputs, const double *slopes,
     memset(size, 0, 3 * sizeof(doubles) * (size_t)blocks);
     memcpy(unit, units, sizeof(double) * (size_t)inputs);
     for (ptrdiff_t n = 0; n < count; n++, slopes += inputs) {
-        double value = constant[n], radius = radii[n], proved = 0, least, falling, part[TOGETHER] = {0};
+        double value = constant[n], proved = 0, least, falling, part[TOGETHER] = {0};
+        double radius = radii[n] < whole ? radii[n] : whole;
         double *sizes = (double *)size, *rooms = (double *)room;
         for (ptrdiff_t i = 0; i < inputs; i++) {
             sizes[i] = fabs(slopes[i]);

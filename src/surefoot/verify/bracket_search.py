@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable
@@ -94,7 +95,7 @@ _FIRST_TRY_SHARE = 0.03
 _FIRST_EFFORT, _EFFORT_GROWTH, _MOST_EFFORT = 1 / 64, 3.0, 0.7
 """Share of the time left that a tree above the proved radius may take at first, how many times as
 long the next may take, and the largest share: a forecast may be too short."""
-_STEEPER, _LEAST_SLOWER, _STEP_CHANGES = 1.6, 1.1, (0.05, 1.5)
+_STEEPER, _LEAST_SLOWER, _STEP_CHANGES = 1.6, 1.1, (0.1, 1.5)
 """The logarithm of a tree's time grows with its radius: how many times as fast as between the last
 two, since short trees hide it, and by how much from one to the next at least; and how much shorter
 or longer a step of the radius may be than the last."""
@@ -496,7 +497,7 @@ def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
         end, seconds = _search_tree(task, radius, 0.0, expected, settings, refinement, longer)
         left = _MOST_EFFORT * budget.left()
         seconds = min(max(seconds, budget.bound_cost), 2.0**_MOST_DOUBLINGS)
-        rise = max(radius - reached, math.ulp(radius))
+        rise = max(radius - reached, math.ulp(radius), sys.float_info.min)
         slower = max(_STEEPER * math.log(seconds / closed), _LEAST_SLOWER) / rise
         if bracket.low >= radius:
             effort = max(min(_EFFORT_GROWTH * max(effort, seconds), left), budget.bound_cost)
@@ -509,9 +510,13 @@ def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
         elif end is _TreeEnd.COMPLETE and task.reason() is None:
             return _tie_reason(bracket)
         elif end is _TreeEnd.OUT_OF_TIME and task.reason() is None:
-            effort = max(min(seconds, left), budget.bound_cost)
+            known = seconds < 2.0**_MOST_DOUBLINGS  # else nothing is known but that it is too far
+            effort = max(
+                min(seconds if known else _EFFORT_GROWTH * effort, left), budget.bound_cost
+            )
             aim = min(reached + math.log(max(effort / closed, 1.0)) / slower, radius)
-            step = (aim if aim > bracket.low else (radius + bracket.low) / 2) - bracket.low
+            halfway = (radius + bracket.low) / 2
+            step = (aim if known and aim > bracket.low else halfway) - bracket.low
             expected = min(closed * math.exp(slower * (bracket.low + step - reached)), effort)
             # What one way of searching could not close, the other may.
             settings = branching.LONG_SEARCH if settings is DEFAULT_SETTINGS else DEFAULT_SETTINGS

@@ -215,10 +215,14 @@ class LeafResult:
 
 @dataclass(frozen=True, eq=False)
 class _LeafRegion:
-    """A leaf holds where slopes·x + constants ≤ 0; the first row is the margin, to be broken."""
+    """A leaf holds where slopes·x + constants ≤ 0; the first row is the margin, to be broken.
+
+    Rows are divided by a `scale` of their own: the solver's tolerances are absolute.
+    """
 
     slopes: Floats
     constants: Floats
+    scale: Floats
 
 
 def solve_leaf(bounds: LayerBounds, node: NodeBatch, aim: float) -> LeafResult:
@@ -231,7 +235,7 @@ def solve_leaf(bounds: LayerBounds, node: NodeBatch, aim: float) -> LeafResult:
     box = bounds.box.norm is Ball.LINF
     weights = _infeasibility_weights(bounds, region, aim) if box else None
     if weights is not None:
-        proved = _radius_by_weights(bounds, node, weights)
+        proved = _radius_by_weights(bounds, node, weights / region.scale)
         if proved >= aim:
             return LeafResult(proved, None)
     return _nearest_counterexample(bounds, node, region)
@@ -255,7 +259,10 @@ def _region(bounds: LayerBounds, node: NodeBatch) -> _LeafRegion:
     row = bounds.rows[node.row[0]]
     slopes.insert(0, row @ matrix)
     constants.insert(0, row @ shift + bounds.offsets[node.row[0]])
-    return _LeafRegion(np.array(slopes), np.array(constants))
+    rows, shifts = np.array(slopes), np.array(constants)
+    largest = np.maximum(abs(rows).max(axis=1), np.finfo(np.float64).tiny)
+    scale = np.exp2(np.floor(np.log2(largest)))  # no digit is lost
+    return _LeafRegion(rows / scale[:, None], shifts / scale, scale)
 
 
 def _infeasibility_weights(bounds: LayerBounds, region: _LeafRegion, aim: float) -> Floats | None:
@@ -289,11 +296,11 @@ def _nearest_counterexample(
     """The nearest counterexample of the leaf, and what its multipliers prove."""
     solve = _nearest_l2 if bounds.box.norm is Ball.L2 else _nearest_linear
     beyond = region.constants.copy()  # where the margin is broken without what rounding takes
-    beyond[0] += 2 * bounds.first_run_loss[node.row[0]]
+    beyond[0] += 2 * bounds.first_run_loss[node.row[0]] / region.scale[0]
     solved = solve(bounds.box, replace(region, constants=beyond))
     if solved is None:
         return LeafResult(0.0, None)
-    point, weights = solved
+    point, weights = solved[0], solved[1] / region.scale
     return LeafResult(
         _radius_by_weights(bounds, node, weights), np.clip(point, bounds.box.low, bounds.box.high)
     )

@@ -43,18 +43,14 @@ class PackedLayers:
         return np.array(widths, np.intp), np.array([*map(len, self.places)], np.intp)
 
     @cached_property
-    def panels(self) -> tuple[tuple[Single, ...], tuple[Single, ...]]:
-        """The matrices and their transposes, eight columns side by side."""
-        back = tuple(map(_panels, self.matrices))
-        return back, tuple(_panels(matrix.T) for matrix in self.matrices)
-
-    @cached_property
-    def arguments(self) -> tuple[Any, ...]:
-        """Where all of it is."""
+    def arguments(self) -> tuple[tuple[Any, ...], tuple[NDArray[Any], ...]]:
+        """Where all of it is, and all that: matrices both ways, eight columns side by side."""
         depth = len(self.matrices)
-        lists = self.places, *self.panels, self.bias, self.slope
+        panels = ([_panels(m) for m in self.matrices], [_panels(m.T) for m in self.matrices])
+        lists: list[Sequence[NDArray[Any]]] = [self.places, *panels, self.bias, self.slope]
         pointers = [(ctypes.c_void_p * depth)(*(a.ctypes.data for a in part)) for part in lists]
-        return (depth, *(a.ctypes.data for a in self.sizes), *pointers)
+        kept = (*self.sizes, *(a for part in lists for a in part))
+        return (depth, *(a.ctypes.data for a in self.sizes), *pointers), kept
 
     @cached_property
     def work(self) -> int:
@@ -90,12 +86,12 @@ def search_compiled(
         beta[...] = nodes.beta
     rows, constant, best = single(nodes.rows), single(nodes.constant), np.full(count, -np.inf, "f")
     lines = [single(line) for line in nodes.lines]
-    step = columns if len(lines[0]) > 1 else 0
-    widths = {a.shape for a in (alpha, beta, sign)} | {a.shape for a in lines if step}
-    sizes, undecided = packed.sizes
-    fit = widths == {(count, undecided.sum())} and all(line.shape[1] == columns for line in lines)
-    if not fit or rows.shape != (count, sizes[-1]) or constant.shape != (count,):
-        raise ValueError(f"nodes of {widths} and {rows.shape} do not fit layers of {sizes}")
+    (arguments, _), (sizes, undecided) = packed.arguments, packed.sizes
+    step = 0 if all(len(line) == 1 for line in lines) else columns
+    known = {a.shape for a in (alpha, beta, sign, *(lines if step else ()))}
+    fit = known == {(count, undecided.sum())} and {a.shape[1] for a in lines} == {columns}
+    if not fit or len(lines) != 4 or (*rows.shape, len(constant)) != (count, sizes[-1], count):
+        raise ValueError(f"nodes of {known} and {rows.shape} do not fit layers of {sizes}")
     piece = max(_PANEL, int(_CALL_WORK / (2 * packed.work * (steps + 1))))
     for first in range(0, count, piece):
         if first and expired():
@@ -104,7 +100,7 @@ def search_compiled(
         own = [line[part] if step else line for line in lines]
         arrays = rows[part], constant[part], *own, sign[part], alpha[part], beta[part], best[part]
         done = packed.library.search_multipliers(
-            *packed.arguments,
+            *arguments,
             len(best[part]),
             columns,
             step,
