@@ -106,7 +106,7 @@ mnist_relu_3_100; with each further one the rest is less by as much, and all lay
 _LONGER_TIMES = 3.0
 """How many times its expected time a tree may take unless it is to close within as much again: with
 more refinement it will take less."""
-_NEEDED_SHARE = 0.25
+_NEEDED_SHARE = 0.1
 """Share of its time that a closed tree is taken to have needed at least, where nearly all of it was
 refinement: less of that might have done."""
 _LEAST_RADIUS_SHARE = 0.1
