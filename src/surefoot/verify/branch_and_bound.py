@@ -200,6 +200,9 @@ def choose_neuron(
 _BROKEN_MARGIN = -1e-6
 """Margin that the proposed counterexample is to have: at 0 the solver's tolerance would
 decide about the label. The point is tried, so only the time depends on it."""
+_LEAST_SLOPE_SHARE = 1e-12
+"""Slopes below this share of their row's constant are not enlarged to 1: the solver takes numbers
+above 1e20 as infinite. Only proposals depend on it."""
 _NEWTON_STEPS = 8
 """Steps for the radius that a leaf's multipliers prove; there are few leaves, and more steps prove
 more. Chosen by hand."""
@@ -260,8 +263,8 @@ def _region(bounds: LayerBounds, node: NodeBatch) -> _LeafRegion:
     slopes.insert(0, row @ matrix)
     constants.insert(0, row @ shift + bounds.offsets[node.row[0]])
     rows, shifts = np.array(slopes), np.array(constants)
-    largest = np.maximum(abs(rows).max(axis=1), np.finfo(np.float64).tiny)
-    scale = np.exp2(np.floor(np.log2(largest)))  # no digit is lost
+    largest = np.maximum(abs(rows).max(axis=1), _LEAST_SLOPE_SHARE * abs(shifts))
+    scale = np.exp2(np.floor(np.log2(np.where(largest > 0, largest, 1.0))))  # no digit is lost
     return _LeafRegion(rows / scale[:, None], shifts / scale, scale)
 
 
