@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 16, PANEL = 8, PARTS = 8 };
+enum { LANES = 16, PANEL = 8 };
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)

@@ -390,14 +390,13 @@ class TreeSettings:
     """How a tree is searched; nothing here can make a proof wrong.
 
     Steps are steps of Adam for the multipliers of a node: `steps` where a batch is full, up to
-    `most_steps` where it is not, fewer with more undecided neurons than `batch`: few nodes fill a
+    `most_steps` where it is not, fewer with more undecided neurons than half a `batch`: few fill a
     product then. `root_steps` at the root, `long_steps` every `long_every` levels for nodes that
     gained nothing; `rates` are its step sizes for α and β. `batch` is the largest number of nodes
     bounded at once, `work` their multiplications and `values` the multipliers that NumPy searches
     together: more fall out of a processor's cache, and a node of 2,700 neurons takes half as long
-    again. `tries` are the descents for a counterexample
-    after some batches. From `memory` bytes of open nodes on the newest are branched first, so that
-    the queue stops growing. Fewer nodes than this `fill` of a batch are split several times before
+    again. `tries` are the descents for a counterexample after some batches. From `memory` bytes of
+    open nodes on the newest are branched first, so that the queue stops growing. Fewer nodes than this `fill` of a batch are split several times before
     they are bounded: few take nearly as long as many. `steps`, `long_steps`, `long_every`, `fill`
     and the fewer steps are measured (docs/decisions/prover.md), the others chosen by hand.
     """
