@@ -396,7 +396,8 @@ class TreeSettings:
     bounded at once, `work` their multiplications and `values` the multipliers that NumPy searches
     together: more fall out of a processor's cache, and a node of 2,700 neurons takes half as long
     again. `tries` are the descents for a counterexample after some batches. From `memory` bytes of
-    open nodes on the newest are branched first, so that the queue stops growing. Fewer nodes than this `fill` of a batch are split several times before
+    open nodes on the newest are branched first, so that the queue stops growing. Fewer nodes than
+    this `fill` of a batch are split several times before
     they are bounded: few take nearly as long as many. `steps`, `long_steps`, `long_every`, `fill`
     and the fewer steps are measured (docs/decisions/prover.md), the others chosen by hand.
     """
