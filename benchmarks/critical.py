@@ -249,7 +249,7 @@ def first_radius(network: Network, x: NDArray[np.float64], label: int, how: Arit
         bounds = bound_layers(question, Box(x, middle, 0.0, 1.0), lambda: False)
         settings = branch_and_bound.DEFAULT_SETTINGS
         roots = branch_and_bound.root_nodes(bounds)
-        nodes, _ = branch_and_bound.bound_nodes(bounds, roots, settings.root_steps)
+        nodes = branch_and_bound.bound_nodes(bounds, roots, settings.root_steps)
         low, high = (middle, high) if nodes.radius.min() >= middle else (low, middle)
     return low
 

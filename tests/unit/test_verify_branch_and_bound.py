@@ -154,7 +154,7 @@ def test_rounding_is_paid_for(scale: float, shift: float) -> None:
         x = rng.uniform(0, 1, 3)
         question = margin_question(network, network.label(x))
         bounds = bound_layers(question, Box(x, 0.05, 0.0, 1.0), never)
-        nodes, _ = bound_nodes(bounds, root_nodes(bounds), 4)
+        nodes = bound_nodes(bounds, root_nodes(bounds), 4)
         lines = nodes.lines(bounds.slope)
         linear_bounds = proved_linear_bounds(
             bounds, bounds.rows, bounds.offsets, lines, nodes.alpha, None
@@ -266,7 +266,7 @@ def test_the_radius_of_a_linear_network_is_its_margin_over_the_dual_norm(
     margins = np.delete(network.scores(x[None])[0, label] - network.scores(x[None])[0], label)
     exact = (margins / DUAL[norm](rows)).min()
     bounds = bound_layers(question, Box(x, 2 * exact, -1e3, 1e3, norm), lambda: False)
-    proved = bound_nodes(bounds, root_nodes(bounds), 0)[0].radius.min()
+    proved = bound_nodes(bounds, root_nodes(bounds), 0).radius.min()
     assert exact * (1 - 1e-8) < proved < exact
     found = bracket_radius(
         network,

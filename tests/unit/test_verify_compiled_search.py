@@ -1,6 +1,7 @@
-"""Compiled searches of multipliers: they find what NumPy finds, and prove what NumPy proves."""
+"""Compiled searches and proofs: they find what NumPy finds, and prove what NumPy proves."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,18 +11,25 @@ from surefoot.graph.network import linear_layer, margin_question
 from surefoot.verify import Network, bracket_radius, compiled_search, dense_layer
 from surefoot.verify import linear_relaxation as relax
 from surefoot.verify.ball import Box
-from surefoot.verify.branch_and_bound import choose_neuron, root_nodes, split_nodes
-from surefoot.verify.compiled_search import SearchedNodes, search_compiled
+from surefoot.verify.branch_and_bound import (
+    NodeBatch,
+    choose_neuron,
+    prove_nodes,
+    root_nodes,
+    search_nodes,
+    split_nodes,
+)
+from surefoot.verify.compiled_search import UNKNOWN, SearchedNodes, search_compiled
 from surefoot.verify.layer_bounds import Multipliers, bound_layers, optimise_multipliers
-from surefoot.verify.linear_relaxation import LayerBounds, LinearBounds
+from surefoot.verify.linear_relaxation import ActivationLines, LayerBounds, LinearBounds
 from tests.unit.small_networks import exact_radius, random_network
 
 pytestmark = pytest.mark.skipif(compiled_library() is None, reason="no C compiler")
 RATES = (0.25, 0.3)
 
 
-def tree(seed: int, nodes: int = 41) -> tuple[LayerBounds, tuple]:
-    """Bounds of a random network, and nodes of its tree as a search takes them."""
+def grown_tree(seed: int, nodes: int = 41) -> tuple[LayerBounds, NodeBatch]:
+    """Bounds of a random network, and nodes of its tree."""
     rng = np.random.default_rng(seed)
     widths = [int(rng.integers(3, 30)) for _ in range(int(rng.integers(1, 5)))]
     inputs = int(rng.integers(2, 70))
@@ -35,6 +43,12 @@ def tree(seed: int, nodes: int = 41) -> tuple[LayerBounds, tuple]:
         if not undecided.all():
             break
         grown = split_nodes(grown, column)
+    return bounds, grown
+
+
+def tree(seed: int) -> tuple[LayerBounds, tuple]:
+    """The same as a search takes them."""
+    bounds, grown = grown_tree(seed)
     lines = grown.lines(bounds.slope)
     rows, offsets = bounds.rows[grown.row], bounds.offsets[grown.row]
     slopes = np.clip(grown.alpha, lines.least_slope, lines.most_slope).astype(np.float32)
@@ -79,7 +93,7 @@ def test_the_bound_it_returns_is_that_of_its_multipliers(seed: int) -> None:
     nodes = SearchedNodes(rows, offsets, lines.for_undecided, sign, start.alpha, start.beta)
     packed = bounds.layers.float32.packed
     for steps in (0, 1, 9):
-        alpha, beta, best = search_compiled(packed, nodes, steps, RATES)
+        alpha, beta, best, _ = search_compiled(packed, nodes, steps, RATES)
         expected = value(bounds, known, Multipliers(alpha, beta))
         assert best == pytest.approx(expected, rel=1e-4, abs=1e-4 * (1 + abs(expected).max()))
     again = search_compiled(packed, nodes, 0)
@@ -93,7 +107,7 @@ def test_a_bound_above_what_is_enough_ends_the_search_of_its_node_alone() -> Non
     packed = bounds.layers.float32.packed
     first = search_compiled(packed, nodes, 0)[2]
     enough = float(np.median(first))
-    alpha, _, best = search_compiled(packed, nodes, 20, RATES, enough)
+    alpha, _, best, _ = search_compiled(packed, nodes, 20, RATES, enough)
     above = first > enough
     assert (best[above] == first[above]).all()
     assert (alpha[above] == start.alpha[above]).all()
@@ -107,7 +121,7 @@ def test_a_search_whose_time_is_over_leaves_the_later_nodes_as_they_were(
     rows, offsets, lines, sign, start = known
     nodes = SearchedNodes(rows, offsets, lines.for_undecided, sign, start.alpha, start.beta)
     monkeypatch.setattr(compiled_search, "_CALL_WORK", 1.0)
-    alpha, _, best = search_compiled(
+    alpha, _, best, _ = search_compiled(
         bounds.layers.float32.packed, nodes, 5, RATES, expired=lambda: True
     )
     late = best == -np.inf
@@ -135,6 +149,109 @@ def test_arrays_that_do_not_fit_the_layers_are_refused_before_they_are_read() ->
     ):
         with pytest.raises(ValueError, match="do not fit"):
             search_compiled(packed, nodes, 1)
+
+
+def with_any_multipliers(nodes: NodeBatch, rng: np.random.Generator) -> NodeBatch:
+    """The nodes with slopes in and out of their range, and β on both sides that are fixed."""
+    alpha = rng.uniform(-0.5, 1.5, nodes.alpha.shape).astype(np.float32)
+    beta = rng.exponential(0.3, alpha.shape).astype(np.float32) * (nodes.sign != 0)
+    return replace(nodes, alpha=alpha, beta=beta.astype(np.float32))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_compiled_code_proves_what_numpy_proves(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    bounds, nodes = grown_tree(seed, int(rng.integers(1, 40)))
+    for some in (nodes, with_any_multipliers(nodes, rng), nodes.take(slice(0, 0))):
+        compiled = prove_nodes(bounds, some)
+        assert bounds.packed is not None
+        with monkeypatch.context() as without:
+            without.setattr(relax, "compiled_library", lambda: None)
+            plain = prove_nodes(replace(bounds, layers=replace(bounds.layers)), some)
+        room = 10 * plain.rounding + 1e-15
+        assert (abs(compiled.floor - plain.floor) <= room).all()
+        assert compiled.rounding == pytest.approx(plain.rounding, rel=1e-9)
+        assert compiled.radius == pytest.approx(plain.radius, rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e6])
+def test_a_compiled_proof_is_below_its_bound_in_rational_numbers(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    layers = [
+        dense_layer(scale * rng.normal(size=(m, n)), scale * rng.normal(size=m), slope)
+        for n, m, slope in ((3, 5, np.zeros(5)), (5, 4, np.full(4, 0.1)))
+    ]
+    last = linear_layer(scale * rng.normal(size=(3, 4)), scale**3 * rng.normal(size=3))
+    network = Network((*layers, last), (3,))
+    x = rng.uniform(0, 1, 3)
+    bounds = bound_layers(
+        margin_question(network, network.label(x)), Box(x, 0.3, 0.0, 1.0), lambda: False
+    )
+    nodes = root_nodes(bounds)
+    nodes = split_nodes(nodes, choose_neuron(bounds, nodes)[0])
+    nodes = with_any_multipliers(nodes, rng)
+    proofs, lines = prove_nodes(bounds, nodes), nodes.lines(bounds.slope)
+    for n in range(len(nodes)):
+        slopes, constant = rational_bound(bounds, nodes, lines, n)
+        for radius, value in ((0.3, proofs.floor[n]), (proofs.radius[n], 0.0)):
+            reach = [
+                min(Fraction(radius), Fraction(v) if a > 0 else 1 - Fraction(v))
+                for a, v in zip(slopes, x, strict=True)
+            ]
+            middle = constant + sum(a * Fraction(v) for a, v in zip(slopes, x, strict=True))
+            exact = middle - sum(abs(a) * r for a, r in zip(slopes, reach, strict=True))
+            assert Fraction(value) <= exact or radius == 0
+
+
+def rational_bound(
+    bounds: LayerBounds, nodes: NodeBatch, lines: ActivationLines, n: int
+) -> tuple[list[Fraction], Fraction]:
+    """The bound of one node by its lines and multipliers, without rounding."""
+    layers, row = bounds.layers, nodes.row[n]
+    k, constant = [Fraction(v) for v in bounds.rows[row]], Fraction(bounds.offsets[row])
+    for j in range(len(layers.weights) - 1, -1, -1):
+        z = [a * Fraction(s) for a, s in zip(k, layers.slope[j], strict=True)]
+        places = np.arange(len(z))[layers.undecided[j]]
+        for i, c in zip(places, range(len(bounds.lower))[layers.columns[j]], strict=True):
+            ends = [Fraction(float(line[n, c])) for line in lines.for_undecided]
+            above, lift, least, most = ends
+            alpha = min(max(Fraction(float(nodes.alpha[n, c])), least), most)
+            z[i] = k[i] * (above if k[i] < 0 else alpha)
+            z[i] -= Fraction(float(nodes.beta[n, c])) * int(nodes.sign[n, c])
+            constant += k[i] * lift if k[i] < 0 else 0
+        matrix = layers.weights[j].matrix
+        constant += sum(a * Fraction(b) for a, b in zip(z, layers.bias[j], strict=True))
+        k = [
+            sum((a * Fraction(w) for a, w in zip(z, column, strict=True)), Fraction(0))
+            for column in matrix.T
+        ]
+    return k, constant
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_compiled_code_chooses_the_neuron_that_numpy_chooses(seed: int) -> None:
+    bounds, nodes = grown_tree(seed)
+    searched = search_nodes(bounds, nodes, 3)
+    plain = choose_neuron(bounds, replace(searched, column=np.full(len(nodes), UNKNOWN)))
+    kept = choose_neuron(bounds, searched)
+    assert (searched.column > UNKNOWN).all()
+    assert (kept[1] == plain[1]).all()
+    assert np.mean(kept[0][kept[1]] == plain[0][plain[1]]) > 0.9  # sums are rounded otherwise
+    assert (split_nodes(searched, kept[0]).column == UNKNOWN).all()
+
+
+def test_nodes_that_do_not_fit_the_bounds_are_refused_before_they_are_read() -> None:
+    bounds, nodes = grown_tree(1)
+    for wrong in (
+        replace(nodes, row=nodes.row + len(bounds.rows)),
+        replace(nodes, row=nodes.row - len(bounds.rows)),
+        replace(nodes, row=nodes.row[1:]),
+        replace(nodes, beta=nodes.beta[:, 1:]),
+        replace(nodes, radius=nodes.radius[1:]),
+    ):
+        with pytest.raises(ValueError, match="do not fit"):
+            prove_nodes(bounds, wrong)
 
 
 @pytest.mark.parametrize("unit", ["one", "each"])

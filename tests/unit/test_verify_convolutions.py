@@ -96,7 +96,7 @@ def test_bounds_through_convolutions_hold_at_every_point(
         linear = np.delete(layer.slope, own) == 1
         assert (on_one_side | linear).all()
         h = layer(h)
-    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 5)
+    nodes = bound_nodes(bounds, root_nodes(bounds), 5)
     margins = margins_at(question, points)
     assert (margins[:, nodes.radius >= radius] > 0).all()
 
@@ -138,7 +138,7 @@ def test_bounds_through_a_pool_hold_at_every_point(work: float) -> None:
     question = margin_question(network, network.label(x), arithmetic=Arithmetic.FLOAT32)
     box = Box(x, 0.01, 0.0, 1.0)
     bounds = bound_layers(question, box, lambda: False, work)
-    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 10)
+    nodes = bound_nodes(bounds, root_nodes(bounds), 10)
     points = rng.uniform(box.lower, box.upper, (2000, 72))
     margins, far = margins_at(question, points), np.abs(points - x).max(axis=1)
     assert nodes.radius.max() > 0
@@ -198,7 +198,7 @@ def test_bounds_hold_at_every_point(seed: int, work: float) -> None:
     question = margin_question(network, network.label(x), arithmetic=Arithmetic.FLOAT32)
     box = Box(x, 0.3, 0.0, 1.0)
     bounds = bound_layers(question, box, lambda: False, work)
-    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 20)
+    nodes = bound_nodes(bounds, root_nodes(bounds), 20)
     points = rng.uniform(box.lower, box.upper, (4000, 3))
     margins, far = margins_at(question, points), np.abs(points - x).max(axis=1)
     for row, radius in enumerate(nodes.radius):

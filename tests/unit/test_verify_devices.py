@@ -77,7 +77,7 @@ def bounded(network: Network, x: np.ndarray, radius: float, steps: int, where: s
     if where != CPU:
         change = to_device(where)
         bounds, nodes = bounds.moved(change), nodes.moved(change)
-    return bound_nodes(bounds, nodes, steps, settings_on(where, DEFAULT_SETTINGS))[0].radius
+    return bound_nodes(bounds, nodes, steps, settings_on(where, DEFAULT_SETTINGS)).radius
 
 
 @pytest.mark.parametrize("seed", range(4))

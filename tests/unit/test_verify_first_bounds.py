@@ -44,7 +44,7 @@ def alone(batch: InputBatch, i: int, radius: float, work: float) -> float:
     """What bounds of one input prove."""
     question, x = batch.questions[int(batch.labels[i])], batch.x[i]
     bounds = bound_layers(question, batch.space.box(x, radius), lambda: False, work)
-    nodes, _ = bound_nodes(bounds, root_nodes(bounds), 0)
+    nodes = bound_nodes(bounds, root_nodes(bounds), 0)
     return float(np.sort(nodes.radius)[question.rank - 1])
 
 

@@ -430,7 +430,7 @@ def test_natural_networks_lose_little() -> None:
 def _without_branching(network: Network, x: NDArray[np.float64], arithmetic: Arithmetic) -> float:
     question = margin_question(network, network.label(x), arithmetic=arithmetic)
     bounds = bound_layers(question, Box(x, 0.06, 0.0, 1.0), lambda: False)
-    return float(bound_nodes(bounds, root_nodes(bounds), 0)[0].radius.min())
+    return float(bound_nodes(bounds, root_nodes(bounds), 0).radius.min())
 
 
 def test_the_best_two_of_a_softmax_are_not_proved_in_float32() -> None:

@@ -2,7 +2,7 @@
 
 The C files here are compiled when the package is installed, if there is a C compiler. What
 `sampler.c` and `noise.c` do NumPy does too, with the same values bit for bit. What `multipliers.c`
-proposes for proofs NumPy finds too, with other roundings. What `watch.c` does Python does too, but
+proposes and proves NumPy does too, with other roundings. What `watch.c` does Python does too, but
 later: it has to wait for its lock.
 """
 
@@ -30,14 +30,18 @@ _ARGUMENTS: dict[str, list[Any]] = {
     ],
     "blur": [*[_PLACE] * 8, _LONG, _LONG, *[_WHOLE] * 4, _LONG],
     "search_multipliers": [
-        _LONG, *[_PLACE] * 7, *[_LONG] * 3, *[_PLACE] * 10, _LONG, *[_REAL] * 3,
+        _LONG, *[_PLACE] * 7, *[_LONG] * 3, *[_PLACE] * 11, _LONG, *[_REAL] * 4,
+    ],
+    "prove_nodes": [
+        _LONG, *[_PLACE] * 8, *[_DOUBLE] * 2, *[_PLACE] * 4, _DOUBLE, _LONG, *[_DOUBLE] * 2,
+        *[_LONG] * 2, *[_PLACE] * 12,
     ],
     "prove_radii": [
         *[_LONG] * 2, *[_PLACE] * 6, _DOUBLE, _LONG, *[_DOUBLE] * 2, _PLACE,
     ],
 }  # fmt: skip
 """Of each function that computes, its arguments."""
-_RETURNING = ("search_multipliers", "prove_radii")
+_RETURNING = ("search_multipliers", "prove_nodes", "prove_radii")
 """They need memory, and return whether there was; the others return nothing."""
 
 

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 16, PANEL = 8 };
+enum { LANES = 16, PANEL = 8, UNKNOWN = -2 };
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
@@ -37,16 +37,16 @@ typedef float half __attribute__((vector_size(2 * LANES), may_alias));
 
 /* out = numbers · matrix for each lane. The matrix lies in panels of eight columns: eight sums stay
    in registers, of vectors as wide as the processor's. */
-#define PRODUCT(vector, name)                                                                      \
-    INLINE void name(const lanes *numbers, ptrdiff_t count, const float *panel, ptrdiff_t columns, \
-                     lanes *out)                                                                   \
+#define PRODUCT(name, number, row, vector)                                                         \
+    INLINE void name(const row *numbers, ptrdiff_t count, const number *panel, ptrdiff_t columns,  \
+                     row *out)                                                                     \
     {                                                                                              \
-        enum { EACH = sizeof(lanes) / sizeof(vector) };                                            \
+        enum { EACH = sizeof(row) / sizeof(vector) };                                              \
         for (ptrdiff_t o = 0; o < columns; o += PANEL, panel += PANEL * count)                     \
             for (int part = 0; part < EACH; part++) {                                              \
                 vector s0 = {0}, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;    \
                 const vector *x = (const vector *)numbers + part;                                  \
-                const float *w = panel;                                                            \
+                const number *w = panel;                                                           \
                 for (ptrdiff_t k = 0; k < count; k++, w += PANEL, x += EACH) {                     \
                     s0 += *x * w[0], s1 += *x * w[1], s2 += *x * w[2], s3 += *x * w[3];            \
                     s4 += *x * w[4], s5 += *x * w[5], s6 += *x * w[6], s7 += *x * w[7];            \
@@ -55,8 +55,8 @@ typedef float half __attribute__((vector_size(2 * LANES), may_alias));
                 for (int i = 0; i < PANEL; i++) ((vector *)(out + o + i))[part] = sums[i];         \
             }                                                                                      \
     }
-PRODUCT(lanes, product_of_sixteen)
-PRODUCT(half, product_of_eight)
+PRODUCT(product_of_sixteen, float, lanes, lanes)
+PRODUCT(product_of_eight, float, lanes, half)
 
 /* Layers, the first one's weights times the half widths of the box and its bias the sums at the
    centre. `values` counts the inputs, then the neurons of each layer. Of the `undecided` neurons of
@@ -72,12 +72,14 @@ struct nodes {
     ptrdiff_t count, columns, width, line_step;
     const float *rows, *constant, *above, *lift, *least, *most, *sign;
     float *alpha, *beta, *best;
+    ptrdiff_t *column;
 };
 
-/* How long a search is, its step sizes, and the bound from which on a node is left alone. */
+/* How long a search is, its step sizes, the bound from which on a node is left alone, and how much
+   the loss below a neuron counts. */
 struct effort {
     ptrdiff_t steps;
-    float alpha_rate, beta_rate, enough;
+    float alpha_rate, beta_rate, enough, lower_line_weight;
 };
 
 /* One group of sixteen. */
@@ -114,31 +116,38 @@ static ptrdiff_t lay_out(struct group *group, const struct layers *layers,
     return taken;
 }
 
-static void load(const struct group *g, const struct nodes *nodes, ptrdiff_t i, int lane)
+/* Returns the first neuron that may be on either side; none: −1. */
+static float load(const struct group *g, const struct nodes *nodes, ptrdiff_t i, int lane)
 {
-    ptrdiff_t own = i * nodes->columns, line = i * nodes->line_step;
+    ptrdiff_t own = i * nodes->columns, line = i * nodes->line_step, either = -1;
     for (ptrdiff_t c = 0; c < nodes->columns; c++) {
-        g->alpha[c][lane] = g->best_alpha[c][lane] = nodes->alpha[own + c];
+        float alpha = nodes->alpha[own + c], least = nodes->least[line + c];
+        alpha = alpha > least ? alpha : least;
+        alpha = alpha < nodes->most[line + c] ? alpha : nodes->most[line + c];
+        g->alpha[c][lane] = g->best_alpha[c][lane] = alpha;
         g->beta[c][lane] = g->best_beta[c][lane] = nodes->beta[own + c];
         g->sign[c][lane] = nodes->sign[own + c];
         g->above[c][lane] = nodes->above[line + c];
         g->lift[c][lane] = nodes->lift[line + c];
-        g->least[c][lane] = nodes->least[line + c];
+        g->least[c][lane] = least;
         g->most[c][lane] = nodes->most[line + c];
         g->alpha_first[c][lane] = g->alpha_second[c][lane] = 0;
         g->beta_first[c][lane] = g->beta_second[c][lane] = 0;
+        if (either < 0 && least < nodes->most[line + c]) either = c;
     }
     for (ptrdiff_t r = 0; r < nodes->width; r++) g->rows[r][lane] = nodes->rows[i * nodes->width + r];
+    return (float)either;
 }
 
 static void store(const struct group *g, const struct nodes *nodes, ptrdiff_t i, int lane,
-                  float best)
+                  float best, ptrdiff_t column)
 {
     for (ptrdiff_t c = 0; c < nodes->columns; c++) {
         nodes->alpha[i * nodes->columns + c] = g->best_alpha[c][lane];
         nodes->beta[i * nodes->columns + c] = g->best_beta[c][lane];
     }
     nodes->best[i] = best;
+    nodes->column[i] = column;
 }
 
 /* The bounds over the box; kept are each layer's coefficients, the lines chosen, and the corner
@@ -179,6 +188,26 @@ INLINE lanes bound_group(const struct layers *layers, const struct group *g, lan
         g->corner[i] = (lanes)((mask)(none + 1) | side);
     }
     return value - lost;
+}
+
+/* The neuron whose lines lose the most in the last bound, as `choose_neuron` weighs them; where none
+   loses anything, the one given. Numbers of neurons are below 2²⁴, so floats hold them. */
+INLINE lanes costliest(const struct layers *layers, const struct group *g, lanes column,
+                       float lower_line_weight)
+{
+    const lanes none = {0};
+    lanes most = none, number = none;
+    ptrdiff_t start = 0, c = 0;
+    for (ptrdiff_t j = 0; j < layers->depth; start += layers->values[++j])
+        for (ptrdiff_t u = 0; u < layers->undecided[j]; u++, c++, number += 1) {
+            lanes k = g->coefficients[start + layers->places[j][u]];
+            lanes below = k * lower_line_weight;
+            lanes loss = CHOSEN(k < none, -k, below) * g->lift[c];
+            mask more = loss > most;
+            column = CHOSEN(more, number, column);
+            most = CHOSEN(more, loss, most);
+        }
+    return column;
 }
 
 /* The square roots to five digits, which a step needs, in products alone: half a number's bits are
@@ -238,13 +267,14 @@ INLINE void search(const struct layers *layers, const struct nodes *nodes,
 {
     ptrdiff_t next = 0, node[LANES], step[LANES] = {0};
     lanes constant = {0}, best = {0}, small = {0}, scale = {0};
+    lanes column = {0}, first = {0};
     for (int l = 0; l < LANES; l++) node[l] = -1;
     for (;;) {
         int open = 0;
         for (int l = 0; l < LANES; l++) {
             if (node[l] < 0 && next < nodes->count) {
-                load(g, nodes, next, l);
-                node[l] = next, step[l] = 0, best[l] = -INFINITY;
+                first[l] = load(g, nodes, next, l);
+                node[l] = next, step[l] = 0, best[l] = -INFINITY, column[l] = UNKNOWN;
                 constant[l] = nodes->constant[next++];
             }
             open += node[l] >= 0;
@@ -253,13 +283,14 @@ INLINE void search(const struct layers *layers, const struct nodes *nodes,
         lanes value = bound_group(layers, g, constant, sixteen);
         mask better = value > best;
         best = CHOSEN(better, value, best);
+        column = CHOSEN(better, costliest(layers, g, first, effort->lower_line_weight), column);
         for (ptrdiff_t c = 0; c < nodes->columns; c++) {
             g->best_alpha[c] = CHOSEN(better, g->alpha[c], g->best_alpha[c]);
             g->best_beta[c] = CHOSEN(better, g->beta[c], g->best_beta[c]);
         }
         for (int l = 0; l < LANES; l++)
             if (node[l] >= 0 && (best[l] > effort->enough || step[l] == effort->steps)) {
-                store(g, nodes, node[l], l, best[l]);
+                store(g, nodes, node[l], l, best[l], (ptrdiff_t)column[l]);
                 node[l] = -1;
                 open--;
             }
@@ -299,13 +330,13 @@ int search_multipliers(ptrdiff_t depth, const ptrdiff_t *values, const ptrdiff_t
                        ptrdiff_t line_step, const float *rows, const float *constant,
                        const float *above, const float *lift, const float *least,
                        const float *most, const float *sign, float *alpha, float *beta,
-                       float *best, ptrdiff_t steps, float alpha_rate, float beta_rate,
-                       float enough)
+                       float *best, ptrdiff_t *column, ptrdiff_t steps, float alpha_rate,
+                       float beta_rate, float enough, float lower_line_weight)
 {
     struct layers layers = {depth, values, undecided, places, back, forward, bias, slope};
     struct nodes nodes = {count, columns, values[depth], line_step, rows, constant, above, lift,
-                          least, most, sign, alpha, beta, best};
-    struct effort effort = {steps, alpha_rate, beta_rate, enough};
+                          least, most, sign, alpha, beta, best, column};
+    struct effort effort = {steps, alpha_rate, beta_rate, enough, lower_line_weight};
     struct group group;
     lanes *memory = aligned_alloc(sizeof(lanes), sizeof(lanes) * (size_t)lay_out(&group, &layers, &nodes, NULL));
     if (!memory) return 0;
@@ -321,66 +352,257 @@ int search_multipliers(ptrdiff_t depth, const ptrdiff_t *values, const ptrdiff_t
     return 1;
 }
 
-enum { TOGETHER = 8 }; /* partial sums */
-typedef double doubles __attribute__((vector_size(8 * TOGETHER)));
-typedef long long choice __attribute__((vector_size(8 * TOGETHER)));
 
-/* The minimum within `radius`, of slopes of these sizes and rooms, and how fast it falls with it. */
-INLINE double least_within(const doubles *size, const doubles *room, const doubles *unit,
-                           ptrdiff_t blocks, double value, double radius, double *falling)
+/* What follows is in float64, eight nodes side by side, and proves: every sum of a layer is made of
+   the terms, and of no more of them than, `proved_linear_bounds` subtracts the rounding of. */
+enum { TOGETHER = 8 };
+typedef double doubles __attribute__((vector_size(8 * TOGETHER)));
+typedef double quarter __attribute__((vector_size(4 * TOGETHER), may_alias));
+typedef long long choice __attribute__((vector_size(8 * TOGETHER)));
+PRODUCT(exact_product_of_eight, double, doubles, doubles)
+PRODUCT(exact_product_of_four, double, doubles, quarter)
+
+#define PICKED(where, yes, no) \
+    ((doubles)(((where) & (choice)(yes)) | (~(where) & (choice)(no))))
+
+INLINE doubles size_of(doubles a)
 {
-    doubles lost = {0}, rate = {0};
-    for (ptrdiff_t b = 0; b < blocks; b++) {
-        doubles near = unit[b] * radius;
-        choice moving = room[b] > near;
-        near = (doubles)((moving & (choice)near) | (~moving & (choice)room[b]));
-        lost += size[b] * near;
-        rate += (doubles)(moving & (choice)(size[b] * unit[b]));
-    }
-    double lost_in_all = *falling = 0;
-    for (int i = 0; i < TOGETHER; i++) lost_in_all += lost[i], *falling += rate[i];
-    return value - lost_in_all;
+    const doubles none = {0};
+    return (doubles)((choice)a & ~(choice)(-none));
 }
 
-/* For each row of slopes the radius up to which slopes·x + constant is positive, by Newton's steps
-   from the left; see `proved_radius`. A value may move by `down` and `up` at most, and by the radius
-   times its unit. Returns 0 where there is no memory. */
+/* A box: how far each input may move down and up at most, and how far by a radius of 1; the radius
+   of all of it, and how Newton's steps towards the radius that is proved are taken. */
+struct box {
+    ptrdiff_t inputs;
+    const double *x, *down, *up, *unit;
+    double whole;
+    ptrdiff_t steps;
+    double caution, tiny;
+};
+
+/* The minima of slopes·x + constant within radii, of values at x, and how fast they fall. */
+INLINE doubles least_within(const struct box *box, const doubles *slopes, doubles value,
+                            doubles radius, doubles *falling)
+{
+    const doubles none = {0};
+    doubles lost = none, rate = none;
+    for (ptrdiff_t i = 0; i < box->inputs; i++) {
+        doubles size = size_of(slopes[i]), near = radius * box->unit[i];
+        doubles room = PICKED(slopes[i] > none, none + box->down[i], none + box->up[i]);
+        choice moving = room > near;
+        lost += size * PICKED(moving, near, room);
+        rate += (doubles)(moving & (choice)(size * box->unit[i]));
+    }
+    *falling = rate;
+    return value - lost;
+}
+
+/* Radii up to which slopes·x + constant is positive, by Newton's steps from the left, begun at
+   `radius`; see `proved_radius`. `floor`: the minima over the whole box. */
+INLINE doubles radii_of(const struct box *box, const doubles *slopes, doubles value,
+                        doubles radius, doubles *floor)
+{
+    const doubles none = {0}, whole = none + box->whole;
+    doubles falling, proved = none, at = none;
+    for (ptrdiff_t i = 0; i < box->inputs; i++) at += slopes[i] * box->x[i];
+    value += at;
+    *floor = least_within(box, slopes, value, whole, &falling);
+    radius = PICKED(radius < whole, radius, whole);
+    for (ptrdiff_t step = 0; step <= box->steps; step++) {
+        doubles least = least_within(box, slopes, value, radius, &falling);
+        proved = PICKED((least > none) & (radius > proved), radius, proved);
+        doubles next = radius + least * box->caution / (falling + box->tiny);
+        radius = PICKED(least > none, PICKED(next < whole, next, whole), none);
+    }
+    return PICKED(*floor > none, whole, proved);
+}
+
+/* Layers as the search has them, but of the inputs themselves; of each neuron also the `sizes` its
+   sums are rounded in, and the `errors` of the model's own; and what any bound may lose to rounding,
+   as a share of its terms and to numbers too small for float64. */
+struct exact_layers {
+    ptrdiff_t depth;
+    const ptrdiff_t *values, *undecided, *const *places;
+    const double *const *back, *const *bias, *const *slope, *const *sizes, *const *errors;
+    double unit, underflow;
+};
+
+/* Nodes: of each its row of the margins, the ends of its neurons, multipliers and sides. `slope` is
+   that of each neuron where it is off. */
+struct exact_nodes {
+    ptrdiff_t count, columns;
+    const ptrdiff_t *row;
+    const double *rows, *offsets, *slope;
+    const float *lower, *upper, *alpha, *beta;
+    const signed char *sign;
+};
+
+struct exact_group {
+    doubles *lower, *upper, *alpha, *beta, *now, *sums;
+};
+
+static void load_exact(const struct exact_group *g, const struct exact_nodes *nodes,
+                       ptrdiff_t width, ptrdiff_t i, int lane)
+{
+    const double *row = nodes->rows + nodes->row[i] * width;
+    for (ptrdiff_t c = 0, at = i * nodes->columns; c < nodes->columns; c++, at++) {
+        g->lower[c][lane] = nodes->lower[at];
+        g->upper[c][lane] = nodes->upper[at];
+        g->alpha[c][lane] = nodes->alpha[at];
+        g->beta[c][lane] = (double)nodes->beta[at] * nodes->sign[at];
+    }
+    for (ptrdiff_t r = 0; r < width; r++) g->now[r][lane] = row[r];
+}
+
+/* Constants of the bounds from below, all that is lost to rounding subtracted; their slopes in the
+   inputs are left in `now`. `rounding` is what this side may have lost. */
+INLINE doubles bound_exactly(const struct exact_layers *layers, const struct exact_nodes *nodes,
+                             const struct exact_group *g, doubles constant, doubles *rounding,
+                             int eight)
+{
+    const doubles none = {0}, one = none + 1;
+    doubles total = size_of(constant), run_errors = none;
+    ptrdiff_t column = nodes->columns;
+    for (ptrdiff_t j = layers->depth - 1; j >= 0; j--) {
+        ptrdiff_t count = layers->values[j + 1];
+        const double *sizes = layers->sizes[j];
+        doubles *k = g->now, *z = g->sums, size = none, lifted = none, shifted = none, error = none;
+        for (ptrdiff_t i = 0; i < count; i++) {
+            size += size_of(k[i]) * sizes[i];
+            z[i] = k[i] * layers->slope[j][i];
+        }
+        column -= layers->undecided[j];
+        for (ptrdiff_t u = 0; u < layers->undecided[j]; u++) {
+            ptrdiff_t i = layers->places[j][u], c = column + u;
+            doubles slope = none + nodes->slope[c], lower = g->lower[c], upper = g->upper[c];
+            choice falling = k[i] < none, on = lower >= none, beyond = upper > none;
+            doubles low = PICKED(on, none, lower), high = PICKED(beyond, upper, none);
+            doubles width = high - low;
+            doubles above = (high - slope * low) / PICKED(width > none, width, one);
+            doubles alpha = g->alpha[c];
+            doubles least = PICKED(on & beyond, one, slope), most = PICKED(beyond, one, slope);
+            alpha = PICKED(alpha > least, alpha, least);
+            alpha = PICKED(alpha < most, alpha, most);
+            lifted += k[i] * PICKED(falling, low * (slope - above), none);
+            z[i] = k[i] * PICKED(falling, above, alpha) - g->beta[c];
+            size += size_of(g->beta[c]) * sizes[i];
+        }
+        for (ptrdiff_t i = 0; i < count; i++) {
+            shifted += z[i] * layers->bias[j][i];
+            error += size_of(z[i]) * layers->errors[j][i];
+        }
+        constant += lifted;
+        constant += shifted;
+        total += size;
+        run_errors += error;
+        if (eight) exact_product_of_eight(z, count, layers->back[j], layers->values[j], k);
+        else exact_product_of_four(z, count, layers->back[j], layers->values[j], k);
+    }
+    *rounding = total * layers->unit;
+    return constant - (*rounding + run_errors) - layers->underflow;
+}
+
+INLINE void prove(const struct exact_layers *layers, const struct exact_nodes *nodes,
+                  const struct box *box, const struct exact_group *g, double *radii, double *floors,
+                  double *rounding, int eight)
+{
+    for (ptrdiff_t first = 0; first < nodes->count; first += TOGETHER) {
+        doubles radius = {0}, constant = {0}, lost, floor;
+        ptrdiff_t left = nodes->count - first;
+        int some = left < TOGETHER ? (int)left : TOGETHER;
+        for (int l = 0; l < some; l++) {
+            load_exact(g, nodes, layers->values[layers->depth], first + l, l);
+            constant[l] = nodes->offsets[nodes->row[first + l]];
+            radius[l] = radii[first + l];
+        }
+        constant = bound_exactly(layers, nodes, g, constant, &lost, eight);
+        radius = radii_of(box, g->now, constant, radius, &floor);
+        for (int l = 0; l < some; l++) {
+            radii[first + l] = radius[l];
+            floors[first + l] = floor[l];
+            rounding[first + l] = lost[l];
+        }
+    }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx512f"))) static void
+prove_512(const struct exact_layers *layers, const struct exact_nodes *nodes, const struct box *box,
+          const struct exact_group *g, double *radii, double *floors, double *rounding)
+{
+    prove(layers, nodes, box, g, radii, floors, rounding, 1);
+}
+
+__attribute__((target("avx2,fma"))) static void
+prove_256(const struct exact_layers *layers, const struct exact_nodes *nodes, const struct box *box,
+          const struct exact_group *g, double *radii, double *floors, double *rounding)
+{
+    prove(layers, nodes, box, g, radii, floors, rounding, 0);
+}
+#endif
+
+/* What the nodes' multipliers prove: radii, from those known; the minima over the whole box, and
+   what rounding here may have taken from them. Returns 0 where there is no memory. */
+int prove_nodes(ptrdiff_t depth, const ptrdiff_t *values, const ptrdiff_t *undecided,
+                const ptrdiff_t *const *places, const double *const *back,
+                const double *const *bias, const double *const *slopes, const double *const *sizes,
+                const double *const *errors, double unit, double underflow, const double *x,
+                const double *down, const double *up, const double *units, double whole,
+                ptrdiff_t steps, double caution, double tiny, ptrdiff_t count, ptrdiff_t columns,
+                const ptrdiff_t *row, const double *rows, const double *offsets,
+                const double *slope, const float *lower, const float *upper, const float *alpha,
+                const float *beta, const signed char *sign, double *radii, double *floors,
+                double *rounding)
+{
+    struct exact_layers layers = {depth, values, undecided, places, back, bias, slopes,
+                                  sizes, errors, unit, underflow};
+    struct box box = {values[0], x, down, up, units, whole, steps, caution, tiny};
+    struct exact_nodes nodes = {count, columns, row, rows, offsets, slope,
+                                lower, upper, alpha, beta, sign};
+    ptrdiff_t widest = 0;
+    for (ptrdiff_t j = 0; j <= depth; j++) widest = values[j] > widest ? values[j] : widest;
+    widest += PANEL;
+    size_t size = sizeof(doubles) * (size_t)(4 * columns + 2 * widest);
+    doubles *memory = aligned_alloc(sizeof(doubles), size);
+    if (!memory) return 0;
+    memset(memory, 0, size);
+    doubles *ends = memory + 4 * columns;
+    struct exact_group group = {memory, memory + columns, memory + 2 * columns,
+                                memory + 3 * columns, ends, ends + widest};
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx512f"))
+        prove_512(&layers, &nodes, &box, &group, radii, floors, rounding);
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        prove_256(&layers, &nodes, &box, &group, radii, floors, rounding);
+    else
+#endif
+        prove(&layers, &nodes, &box, &group, radii, floors, rounding, 0);
+    free(memory);
+    return 1;
+}
+
+/* For each row of slopes the radius up to which slopes·x + constant is positive. */
 WIDEST int prove_radii(ptrdiff_t count, ptrdiff_t inputs, const double *slopes,
                        const double *constant, const double *x, const double *down,
                        const double *up, const double *units, double whole, ptrdiff_t steps,
                        double caution, double tiny, double *radii)
 {
-    ptrdiff_t blocks = (inputs + TOGETHER - 1) / TOGETHER;
-    doubles *size = aligned_alloc(sizeof(doubles), 3 * sizeof(doubles) * (size_t)blocks);
-    if (!size) return 0;
-    doubles *room = size + blocks, *unit = room + blocks;
-    memset(size, 0, 3 * sizeof(doubles) * (size_t)blocks);
-    memcpy(unit, units, sizeof(double) * (size_t)inputs);
-    for (ptrdiff_t n = 0; n < count; n++, slopes += inputs) {
-        double value = constant[n], proved = 0, least, falling, part[TOGETHER] = {0};
-        double radius = radii[n] < whole ? radii[n] : whole;
-        double *sizes = (double *)size, *rooms = (double *)room;
-        for (ptrdiff_t i = 0; i < inputs; i++) {
-            sizes[i] = fabs(slopes[i]);
-            rooms[i] = slopes[i] > 0 ? down[i] : up[i];
+    struct box box = {inputs, x, down, up, units, whole, steps, caution, tiny};
+    doubles *rows = aligned_alloc(sizeof(doubles), sizeof(doubles) * (size_t)inputs);
+    if (!rows) return 0;
+    memset(rows, 0, sizeof(doubles) * (size_t)inputs);
+    for (ptrdiff_t first = 0; first < count; first += TOGETHER) {
+        doubles value = {0}, radius = {0}, floor;
+        ptrdiff_t left = count - first;
+        int some = left < TOGETHER ? (int)left : TOGETHER;
+        for (int l = 0; l < some; l++) {
+            value[l] = constant[first + l], radius[l] = radii[first + l];
+            for (ptrdiff_t i = 0; i < inputs; i++) rows[i][l] = slopes[(first + l) * inputs + i];
         }
-        for (ptrdiff_t i = 0; i + TOGETHER <= inputs; i += TOGETHER)
-            for (int k = 0; k < TOGETHER; k++) part[k] += slopes[i + k] * x[i + k];
-        for (ptrdiff_t i = inputs - inputs % TOGETHER; i < inputs; i++) value += slopes[i] * x[i];
-        for (int k = 0; k < TOGETHER; k++) value += part[k];
-        if (least_within(size, room, unit, blocks, value, whole, &falling) > 0) {
-            radii[n] = whole;
-            continue;
-        }
-        for (ptrdiff_t step = 0; step < steps; step++) {
-            least = least_within(size, room, unit, blocks, value, radius, &falling);
-            proved = least > 0 && radius > proved ? radius : proved;
-            double next = radius + least * caution / (falling + tiny);
-            radius = !(least > 0) ? 0 : next < whole ? next : whole;
-        }
-        least = least_within(size, room, unit, blocks, value, radius, &falling);
-        radii[n] = least > 0 && radius > proved ? radius : proved;
+        radius = radii_of(&box, rows, value, radius, &floor);
+        for (int l = 0; l < some; l++) radii[first + l] = radius[l];
     }
-    free(size);
+    free(rows);
     return 1;
 }

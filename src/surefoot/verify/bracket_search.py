@@ -99,6 +99,10 @@ _STEEPER, _LEAST_SLOWER, _STEP_CHANGES = 1.6, 1.1, (0.1, 1.5)
 """The logarithm of a tree's time grows with its radius: how many times as fast as between the last
 two, since short trees hide it, and by how much from one to the next at least; and how much shorter
 or longer a step of the radius may be than the last."""
+_LAST = 0.9
+"""Share of the time left within which a tree that closes the bracket is likely to fit, if the time
+grows with the radius no faster than before, so that it is searched at once. A tree in between would
+not leave it enough, and one that does not end proves nearly as much."""
 _REFINEMENT_SHARE = 0.4
 """Share of a tree's time for closer bounds of one layer first, what takes the least in all on
 mnist_relu_3_100; with each further one the rest is less by as much, and all layers get equal parts
@@ -474,7 +478,7 @@ def _prove_without_branching(
     proved = 0.0
     for steps in (0, settings.root_steps)[: 1 if most_work == INTERVALS or not searched else 2]:
         if proved < radius:
-            nodes, _ = branching.bound_nodes(bounds, roots, steps, settings, expired)
+            nodes = branching.bound_nodes(bounds, roots, steps, settings, expired)
             proved = max(proved, float(np.sort(nodes.radius)[task.question.rank - 1]))
     task.bracket.record_proof(proved)
     return proved
@@ -501,10 +505,9 @@ def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
         slower = max(_STEEPER * math.log(seconds / closed), _LEAST_SLOWER) / rise
         if bracket.low >= radius:
             effort = max(min(_EFFORT_GROWTH * max(effort, seconds), left), budget.bound_cost)
-            change = math.log(max(effort / seconds, 1.0)) / (slower * rise)
-            step = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1]) * rise
-            expected = min(seconds * math.exp(slower * step), effort)
-            reached, closed = radius, seconds
+            rest = _closing_radius(task) - radius
+            step, expected = _step_beyond((closed, seconds), rise, rest, effort, budget.left())
+            reached, closed, settings = radius, seconds, DEFAULT_SETTINGS
         elif end is _TreeEnd.COMPLETE and task.question.curved:
             complete = radius
         elif end is _TreeEnd.COMPLETE and task.reason() is None:
@@ -524,6 +527,25 @@ def _raise_low(task: SearchTask, rng: np.random.Generator) -> str:
             nearer = search.find_nearer_counterexample(task.problem, distance, Effort(), rng)
             _try_point(task, nearer)
     return reason
+
+
+def _step_beyond(
+    last_two: tuple[float, float], rise: float, rest: float, effort: float, left: float
+) -> tuple[float, float]:
+    """How far beyond a tree that closed the next may go, and its time, about `effort` at most.
+
+    What the `last_two` took is known, the second one's radius is larger by `rise`. At `rest` beyond
+    it the bracket closes.
+    """
+    seconds, slower = last_two[1], math.log(last_two[1] / last_two[0])
+    steeper = max(_STEEPER * slower, _LEAST_SLOWER) / rise
+    change = math.log(max(effort / seconds, 1.0)) / (steeper * rise)
+    step = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1]) * rise
+    if step < rest <= _STEP_CHANGES[1] * rise:
+        whole = seconds * math.exp(max(slower, _LEAST_SLOWER) / rise * rest)
+        if whole < _LAST * left:
+            step, effort = rest, _LAST * left
+    return step, min(seconds * math.exp(steeper * step), effort)
 
 
 _CURVE_REASON = "Sigmoid and Tanh are branched on at 0 only, and lines about them prove no more"

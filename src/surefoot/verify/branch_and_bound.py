@@ -23,6 +23,7 @@ from surefoot.graph.network import Floats
 from surefoot.subject.protocols import CPU, Array, Ball, array_namespace, to_host
 from surefoot.verify import linear_relaxation as relax
 from surefoot.verify.ball import Box
+from surefoot.verify.compiled_search import LOWER_LINE_WEIGHT, UNKNOWN
 from surefoot.verify.counterexample_search import AttackProblem, descend_margins, refine_lowest
 from surefoot.verify.device import like_device, share_of_memory, to_device
 from surefoot.verify.layer_bounds import Expired, Multipliers, optimise_multipliers
@@ -33,13 +34,15 @@ from surefoot.verify.linear_relaxation import ActivationLines, LayerBounds, Line
 class NodeBatch:
     """A batch of nodes; the columns are the undecided neurons of the box.
 
-    `sign` is +1 or −1 where branching fixed a neuron's side, `radius` what is proved for the node.
+    `sign` is +1 or −1 where branching fixed a neuron's side, `radius` what is proved for the node,
+    `column` the neuron to be split next, −1 where there is none, if its search has chosen.
     Bounds are float32 rounded outwards. What has columns may be on another device.
     """
 
     row: NDArray[np.intp]
     depth: NDArray[np.intp]
     radius: Floats
+    column: NDArray[np.intp]
     lower: Array
     upper: Array
     sign: Array
@@ -55,7 +58,7 @@ class NodeBatch:
             if index.all():
                 return self
             index = np.flatnonzero(index)
-        host = (self.row[index], self.depth[index], self.radius[index])
+        host = self.row[index], self.depth[index], self.radius[index], self.column[index]
         if isinstance(index, slice) or not isinstance(self.alpha, np.ndarray):
             there = index if isinstance(index, slice) else like_device(index, self.alpha)
             return NodeBatch(*host, *(part[there] for part in self._columns))
@@ -63,7 +66,8 @@ class NodeBatch:
 
     def moved(self, change: Callable[[Any], Array]) -> NodeBatch:
         """The same on another device."""
-        return NodeBatch(self.row, self.depth, self.radius, *map(change, self._columns))
+        host = self.row, self.depth, self.radius, self.column
+        return NodeBatch(*host, *map(change, self._columns))
 
     def lines(self, slope: Array) -> ActivationLines:
         """The lines about the undecided neurons of each node, in the precision of the slopes."""
@@ -107,7 +111,8 @@ def root_nodes(bounds: LayerBounds) -> NodeBatch:
     beta = np.zeros((count, columns), np.float32)
     sign = np.repeat(decided[None], count, axis=0)
     sides = each(lower), each(upper), sign, each(slopes.astype(np.float32)), beta
-    return NodeBatch(np.arange(count), np.zeros(count, np.intp), np.zeros(count), *sides)
+    column = np.full(count, UNKNOWN)
+    return NodeBatch(np.arange(count), np.zeros_like(column), np.zeros(count), column, *sides)
 
 
 def split_nodes(nodes: NodeBatch, column: NDArray[np.intp]) -> NodeBatch:
@@ -120,7 +125,7 @@ def split_nodes(nodes: NodeBatch, column: NDArray[np.intp]) -> NodeBatch:
     clip = array_namespace(lower).clip
     lower[up, column] = clip(lower[up, column], 0.0, None)
     upper[down, column] = clip(upper[down, column], None, 0.0)
-    return replace(twins, depth=twins.depth + 1)
+    return replace(twins, depth=twins.depth + 1, column=np.full(2 * count, UNKNOWN))
 
 
 @dataclass(eq=False)
@@ -162,9 +167,6 @@ class OpenNodes:
         return join_nodes(parts)
 
 
-_LOWER_LINE_WEIGHT = 0.05
-"""Weight of a neuron bounded by its lower line, whose slope is searched, beside one bounded by its
-chord, which loses for certain. Chosen by hand; only the time depends on it."""
 _TIE_BREAK = 1e-30
 """Added to undecided neurons, so that one without any loss is still preferred to a decided one."""
 
@@ -173,6 +175,8 @@ def choose_neuron(
     bounds: LayerBounds, nodes: NodeBatch
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """For each node the neuron with the largest share in the loss, and whether there is one."""
+    if (nodes.column > UNKNOWN).all():
+        return nodes.column, nodes.column >= 0
     layers, count = bounds.layers.float32, len(nodes)
     xp, row = array_namespace(bounds.rows), like_device(nodes.row, bounds.rows)
     lines = nodes.lines(xp.astype(bounds.slope, xp.float32))
@@ -184,7 +188,7 @@ def choose_neuron(
     per_layer = zip(backward.output_coefficients, layers.undecided, strict=True)
     coefficients = xp.concat([part[:, own] for part, own in per_layer], axis=1)
     undecided = (nodes.lower < 0) & (nodes.upper > 0)
-    weight = xp.where(coefficients < 0, -coefficients, _LOWER_LINE_WEIGHT * coefficients)
+    weight = xp.where(coefficients < 0, -coefficients, LOWER_LINE_WEIGHT * coefficients)
     height = lines.upper_offset
     if lines.lower_offset is not None:
         weight = np.where(bounds.slope < 0, np.abs(coefficients), weight)
@@ -375,8 +379,9 @@ _ATTACK_FIRST_STEP = 0.25
 """Steps of a descent from a node's worst point, and the first as a share of the radius: the point
 is already near, long steps would leave it. Chosen by hand; a proof does not depend on them."""
 _ATTACK_RADIUS = 0.97
-"""A counterexample is sought up to this share of the distance of the best so far: one that is
-hardly nearer is not worth a search. Chosen by hand; a proof does not depend on it."""
+"""A counterexample is sought up to this share of the distance of the best so far, or up to the
+middle between that and the aim, if that is farther: one that is hardly nearer is not worth a
+search. Chosen by hand; a proof does not depend on it."""
 _POINTLESS = 0.1
 """Share of the tolerance by which the aim may fall below the tree's radius before the tree is given
 up for a smaller box. Chosen by hand; a proof does not depend on it."""
@@ -507,7 +512,7 @@ def prove_by_branching(
         return min(radius, upper.high - spare)
 
     watch.on_nodes(len(bounds.rows))
-    root, _ = tree.bound(root, settings.root_steps)
+    root = tree.bound(root, settings.root_steps)
     root = root.take(np.argsort(root.radius, kind="stable")[problem.rank - 1 :])
     open_nodes.put(root.take(root.radius < aim()))
     proved = min(float(root.radius.min(initial=radius)), radius)
@@ -540,9 +545,9 @@ def prove_by_branching(
             continue
         nodes = tree.split(nodes.take(undecided), column[undecided], 2 * room)
         steps = min(longest, settings.steps * max(1, 2 * batch // len(nodes)))
-        children, slopes = tree.bound_children(nodes, steps)
+        children = tree.bound_children(nodes, steps)
         tries = 0 if number % _BATCHES_AN_ATTACK else settings.tries
-        _attack(bounds, problem, children, slopes, upper, aim(), tries)
+        _attack(bounds, problem, children, upper, aim(), tries)
         open_nodes.put(children.take(children.radius < aim()))
     return TreeResult(min(leaves_low, aim()), True)
 
@@ -557,13 +562,13 @@ class _Tree:
     watch: TreeWatch
     fill: int
 
-    def bound(self, nodes: NodeBatch, steps: int) -> tuple[NodeBatch, LinearBounds]:
+    def bound(self, nodes: NodeBatch, steps: int) -> NodeBatch:
         """The nodes with better multipliers; what is bounded elsewhere is checked here."""
-        how = steps, self.settings, self.watch.time_over
-        nodes, proved = bound_nodes(self.there, nodes, *how)
+        nodes = search_nodes(self.there, nodes, steps, self.settings, self.watch.time_over)
+        proofs = prove_nodes(self.there, nodes)
         if self.there is not self.here:
-            check_device(self.here, nodes, proved)
-        return nodes, proved
+            check_device(self.here, nodes, proofs)
+        return replace(nodes, radius=np.maximum(nodes.radius, proofs.radius))
 
     def split(self, nodes: NodeBatch, column: NDArray[np.intp], most: float) -> NodeBatch:
         """Both children of every node, and their children where there are few."""
@@ -574,22 +579,42 @@ class _Tree:
         self.watch.on_nodes(len(nodes))
         return nodes
 
-    def bound_children(self, nodes: NodeBatch, steps: int) -> tuple[NodeBatch, Array]:
+    def bound_children(self, nodes: NodeBatch, steps: int) -> NodeBatch:
         """Bound nodes briefly; those that gained nothing get a long search every second level.
 
         An empty region needs large multipliers, and on the way to them the bound first gets worse:
-        a short search would come back to where it began in every generation. Beside the nodes stand
-        the slopes of their bounds.
+        a short search would come back to where it began in every generation.
         """
         inherited, radius = nodes.radius, self.here.box.radius
-        nodes, proved = self.bound(nodes, steps)
+        nodes = self.bound(nodes, steps)
         stuck = (nodes.radius <= inherited) & (nodes.radius < radius)
         stuck &= nodes.depth % self.settings.long_every == 0
         if not stuck.any():
-            return nodes, proved.a
-        longer, more = self.bound(nodes.take(stuck), self.settings.long_steps)
-        slopes = array_namespace(proved.a).concat([proved.take(~stuck).a, more.a])
-        return join_nodes([nodes.take(~stuck), longer]), slopes
+            return nodes
+        longer = self.bound(nodes.take(stuck), self.settings.long_steps)
+        return join_nodes([nodes.take(~stuck), longer])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeProofs:
+    """What the multipliers of nodes prove: the radius of each, the minimum of its margin over the
+    box, and what rounding may have taken from that here."""
+
+    radius: Floats
+    floor: Floats
+    rounding: Floats
+
+
+def prove_nodes(bounds: LayerBounds, nodes: NodeBatch) -> NodeProofs:
+    """What is proved for the nodes, in float64, whatever their multipliers are."""
+    if isinstance(nodes.alpha, np.ndarray) and bounds.packed is not None:
+        columns = nodes.lower, nodes.upper, nodes.alpha, nodes.beta, nodes.sign
+        how = nodes.radius, relax.newton_steps(relax.NEWTON_STEPS)
+        return NodeProofs(*bounds.packed.prove(nodes.row, columns, *how))
+    proved = node_bounds(bounds, nodes)
+    radius = relax.proved_radius(bounds.box, proved, like_device(nodes.radius, proved.a))
+    floor = bounds.box.floor(proved.a, proved.c)
+    return NodeProofs(*map(to_host, (radius, floor, proved.rounding)))
 
 
 def bound_nodes(
@@ -598,24 +623,28 @@ def bound_nodes(
     steps: int,
     settings: TreeSettings = DEFAULT_SETTINGS,
     time_over: Expired = lambda: False,
-) -> tuple[NodeBatch, LinearBounds]:
-    """The nodes with better multipliers and the radius they prove; and their bounds."""
-    nodes, proved = search_bounds(bounds, nodes, steps, settings, time_over)
-    start = like_device(nodes.radius, proved.a)
-    radius = np.maximum(nodes.radius, to_host(relax.proved_radius(bounds.box, proved, start)))
-    return replace(nodes, radius=radius), proved
+) -> NodeBatch:
+    """The nodes with better multipliers and the radius they prove."""
+    nodes = search_nodes(bounds, nodes, steps, settings, time_over)
+    return replace(nodes, radius=np.maximum(nodes.radius, prove_nodes(bounds, nodes).radius))
 
 
-def check_device(bounds: LayerBounds, nodes: NodeBatch, proved: LinearBounds) -> None:
+def node_bounds(bounds: LayerBounds, nodes: NodeBatch) -> LinearBounds:
+    """The linear bounds that the nodes' multipliers prove."""
+    row = like_device(nodes.row, bounds.rows)
+    known = bounds.rows[row], bounds.offsets[row], nodes.lines(bounds.slope)
+    return relax.proved_linear_bounds(bounds, *known, nodes.alpha, nodes.beta * nodes.sign)
+
+
+def check_device(bounds: LayerBounds, nodes: NodeBatch, proofs: NodeProofs) -> None:
     """Bound some nodes here too: no more than the rounding that each side subtracts is between.
 
     Proofs on a device rest on sums of float64 as the standard has them; some offer less exact ones.
     """
     some = np.arange(0, len(nodes), max(1, len(nodes) // _CHECKED))
-    _, here = search_bounds(bounds, nodes.take(some).moved(to_host), 0)
-    there = LinearBounds(*map(to_host, proved.take(some).parts))
-    apart = abs(bounds.box.floor(here.a, here.c) - bounds.box.floor(there.a, there.c))
-    far = apart > here.rounding + there.rounding
+    here = prove_nodes(bounds, nodes.take(some).moved(to_host))
+    apart = abs(here.floor - proofs.floor[some])
+    far = apart > here.rounding + proofs.rounding[some]
     if far.any():
         raise SurefootError(
             f"a bound made on the device differs from the processor's by {apart[far].max():.3g}, "
@@ -624,58 +653,41 @@ def check_device(bounds: LayerBounds, nodes: NodeBatch, proved: LinearBounds) ->
         )
 
 
-def search_bounds(
+def search_nodes(
     bounds: LayerBounds,
     nodes: NodeBatch,
     steps: int,
     settings: TreeSettings = DEFAULT_SETTINGS,
     time_over: Expired = lambda: False,
-) -> tuple[NodeBatch, LinearBounds]:
-    """The nodes with better multipliers, and what these prove."""
-    lines, xp = nodes.lines(bounds.slope), array_namespace(bounds.rows)
-    row = like_device(nodes.row, bounds.rows)
-    rows, offsets = bounds.rows[row], bounds.offsets[row]
-    alpha = xp.minimum(xp.maximum(nodes.alpha, lines.least_slope), lines.most_slope)
-    best = Multipliers(xp.astype(alpha, xp.float32), nodes.beta)
-    if steps:
-        best = _searched(bounds, nodes, lines, best, steps, settings, time_over)
-    signed_beta = best.beta * nodes.sign
-    proved = relax.proved_linear_bounds(bounds, rows, offsets, lines, best.alpha, signed_beta)
-    return replace(nodes, alpha=best.alpha, beta=best.beta), proved
-
-
-def _searched(
-    bounds: LayerBounds,
-    nodes: NodeBatch,
-    lines: ActivationLines,
-    start: Multipliers,
-    steps: int,
-    settings: TreeSettings,
-    time_over: Expired,
-) -> Multipliers:
-    """Better multipliers for the nodes, some at a time."""
+) -> NodeBatch:
+    """The nodes with better multipliers, found in float32; some of them at a time."""
+    if not steps:
+        return nodes
     xp, row = array_namespace(bounds.rows), like_device(nodes.row, bounds.rows)
-    rows, sign = bounds.rows[row], xp.astype(nodes.sign, xp.float32)
+    lines, rows = nodes.lines(xp.astype(bounds.slope, xp.float32)), bounds.rows[row]
     positive = float(_FLOAT32_SLACK * xp.max(abs(bounds.rows) @ bounds.largest[-1]))
-    likely, parts = bounds.offsets[row] - bounds.first_run_loss[row], []
-    piece = max(_LEAST_BATCH, settings.values // max(1, len(bounds.lower)))
+    likely = bounds.offsets[row] - bounds.first_run_loss[row]
+    sign, how = xp.astype(nodes.sign, xp.float32), (steps, settings.rates, positive, time_over)
+    alpha = xp.minimum(xp.maximum(nodes.alpha, lines.least_slope), lines.most_slope)
+    piece, parts = max(_LEAST_BATCH, settings.values // max(1, len(bounds.lower))), []
     if bounds.layers.float32.packed is not None:  # it takes a few nodes at a time by itself
         piece = max(1, len(nodes))
     every = like_device(np.arange(len(nodes)), rows)
     for i in range(0, max(1, len(nodes)), piece):
         one = slice(i, i + piece)
-        own = Multipliers(start.alpha[one], start.beta[one])
-        known = rows[one], likely[one], lines.take(every[one]), sign[one], own
-        how = (steps, settings.rates, positive, time_over)
+        own = lines if piece >= len(nodes) else lines.take(every[one])
+        start = Multipliers(alpha[one], nodes.beta[one])
+        known = rows[one], likely[one], own, sign[one], start
         parts.append(optimise_multipliers(bounds.layers.float32, *known, *how))
-    return Multipliers(xp.concat([p.alpha for p in parts]), xp.concat([p.beta for p in parts]))
+    alpha, beta = (xp.concat([getattr(p, name) for p in parts]) for name in ("alpha", "beta"))
+    column = nodes.column if parts[0].column is None else parts[0].column
+    return replace(nodes, alpha=alpha, beta=beta, column=column)
 
 
 def _attack(
     bounds: LayerBounds,
     problem: AttackProblem,
     nodes: NodeBatch,
-    slopes: Array,
     upper: UpperEnd,
     aim: float,
     tries: int,
@@ -690,9 +702,10 @@ def _attack(
         return
     others = order[tries // 2 :: max(1, 2 * len(order) // tries)]
     chosen = np.concatenate([order[: tries // 2], others])
-    radius = max(aim, _ATTACK_RADIUS * upper.high) if np.isfinite(upper.high) else aim
-    steepest = to_host(slopes[like_device(chosen, slopes)])
-    start = bounds.box.worst(steepest).astype(np.float32)
+    nearest = max(_ATTACK_RADIUS * upper.high, (aim + upper.high) / 2)
+    radius = max(aim, nearest) if np.isfinite(upper.high) else aim
+    slopes = node_bounds(bounds, nodes.take(chosen).moved(to_host)).a
+    start = bounds.box.worst(slopes).astype(np.float32)
     points, margin = descend_margins(
         problem, start, nodes.row[chosen], radius, _ATTACK_STEPS, _ATTACK_FIRST_STEP
     )

@@ -1,13 +1,13 @@
-"""Compiled searches of multipliers, where the layers are matrices and the ball is a box.
+"""Compiled searches and proofs, where the layers are matrices and the ball is a box.
 
-`multipliers.c` proposes in float32 what NumPy would, in a third of the time: what it proposes is
-bounded in float64 after.
+`multipliers.c` proposes multipliers in float32 and proves with them in float64, in a third of the
+time that NumPy takes for the same.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,16 @@ from surefoot.subject.protocols import Array
 from surefoot.verify.ball import Box
 
 Single = NDArray[np.float32]
+Double = NDArray[np.float64]
+Arguments = tuple[tuple[Any, ...], tuple[NDArray[Any], ...]]
+"""Of a compiled function, and the arrays that its pointers point to."""
 _PANEL = 8
 """Columns of a matrix that lie side by side, as `multipliers.c` has it."""
+UNKNOWN = -2
+"""In place of a neuron that no search has chosen."""
+LOWER_LINE_WEIGHT = 0.05
+"""What is lost on a neuron's lower line, whose slope is searched, counts so much beside what is
+lost on its chord, for certain. Chosen by hand; only the time depends on it."""
 _CALL_WORK = 2e9
 """Multiplications of one call, some hundredths of a second, so that the clock is read between. Only
 how exactly a limit in seconds is kept depends on it."""
@@ -43,14 +51,11 @@ class PackedLayers:
         return np.array(widths, np.intp), np.array([*map(len, self.places)], np.intp)
 
     @cached_property
-    def arguments(self) -> tuple[tuple[Any, ...], tuple[NDArray[Any], ...]]:
+    def arguments(self) -> Arguments:
         """Where all of it is, and all that: matrices both ways, eight columns side by side."""
-        depth = len(self.matrices)
-        panels = ([_panels(m) for m in self.matrices], [_panels(m.T) for m in self.matrices])
-        lists: list[Sequence[NDArray[Any]]] = [self.places, *panels, self.bias, self.slope]
-        pointers = [(ctypes.c_void_p * depth)(*(a.ctypes.data for a in part)) for part in lists]
-        kept = (*self.sizes, *(a for part in lists for a in part))
-        return (depth, *(a.ctypes.data for a in self.sizes), *pointers), kept
+        both = [_panels(m) for m in self.matrices], [_panels(m.T) for m in self.matrices]
+        pointers, kept = _pointers(self.places, *both, self.bias, self.slope)
+        return (len(self.bias), *(a.ctypes.data for a in self.sizes), *pointers), kept
 
     @cached_property
     def work(self) -> int:
@@ -77,15 +82,18 @@ def search_compiled(
     rates: tuple[float, float] = (0.0, 0.0),
     enough: float = np.inf,
     expired: Callable[[], bool] = lambda: False,
-) -> tuple[Single, Single, Single]:
-    """The best α and β met in so many steps, and their bounds; nodes that time left out: −∞."""
+) -> tuple[Single, Single, Single, NDArray[np.intp]]:
+    """The best α and β met in so many steps, their bounds, and the neurons that lose the most.
+
+    Nodes that time left out have the bound −∞ and no such neuron.
+    """
     count, columns = nodes.alpha.shape
     alpha, beta = np.array(nodes.alpha, np.float32, order="C"), np.zeros((count, columns), "f")
     sign = np.zeros_like(beta) if nodes.sign is None else single(nodes.sign)
     if nodes.beta is not None:
         beta[...] = nodes.beta
     rows, constant, best = single(nodes.rows), single(nodes.constant), np.full(count, -np.inf, "f")
-    lines = [single(line) for line in nodes.lines]
+    lines, column = [single(line) for line in nodes.lines], np.full(count, UNKNOWN, np.intp)
     (arguments, _), (sizes, undecided) = packed.arguments, packed.sizes
     step = 0 if all(len(line) == 1 for line in lines) else columns
     known = {a.shape for a in (alpha, beta, sign, *(lines if step else ()))}
@@ -98,7 +106,8 @@ def search_compiled(
             break
         part = slice(first, first + piece)
         own = [line[part] if step else line for line in lines]
-        arrays = rows[part], constant[part], *own, sign[part], alpha[part], beta[part], best[part]
+        found = alpha[part], beta[part], best[part], column[part]
+        arrays = rows[part], constant[part], *own, sign[part], *found
         done = packed.library.search_multipliers(
             *arguments,
             len(best[part]),
@@ -108,10 +117,11 @@ def search_compiled(
             steps,
             *rates,
             enough,
+            LOWER_LINE_WEIGHT,
         )
         if not done:
             raise MemoryError
-    return alpha, beta, best
+    return alpha, beta, best, column
 
 
 @dataclass(frozen=True)
@@ -125,19 +135,87 @@ class NewtonSteps:
 
 def radii_compiled(
     library: ctypes.CDLL, box: Box, a: Array, c: Array, start: Array, newton: NewtonSteps
-) -> NDArray[np.float64]:
+) -> Double:
     """The radii up to which rows a·x + c are positive; see `proved_radius`."""
     radii = np.array(start, np.float64)
     if a.shape != (len(radii), len(box.x)) or c.shape != radii.shape:
         raise ValueError(f"slopes of {a.shape} do not fit {len(radii)} radii of {box.x.shape}")
     rows = [np.ascontiguousarray(part, np.float64) for part in (a, c)]
-    ends = box.x, box.x - box.low, box.high - box.x, box.unit
-    inputs = [np.array(np.broadcast_to(part, box.x.shape), np.float64) for part in ends]
-    places = (part.ctypes.data for part in (*rows, *inputs))
-    how = box.radius, newton.count, newton.caution, newton.tiny
-    if not library.prove_radii(*a.shape, *places, *how, radii.ctypes.data):
+    about, kept = _about(box, newton)
+    if not library.prove_radii(*a.shape, *_places(rows), *about, radii.ctypes.data):
         raise MemoryError
+    del kept
     return radii
+
+
+@dataclass(frozen=True, eq=False)
+class PackedBounds:
+    """Hidden layers of a box and margins in float64 as `multipliers.c` reads them, to prove with.
+
+    `matrices`, `sizes` and `errors` have one array for each layer, `slope` has one of all columns.
+    """
+
+    packed: PackedLayers
+    box: Box
+    matrices: tuple[Double, ...]
+    bias: tuple[Double, ...]
+    decided: tuple[Double, ...]
+    sizes: tuple[Double, ...]
+    errors: tuple[Double, ...]
+    rows: Double
+    offsets: Double
+    slope: Double
+    lost: tuple[float, float]
+
+    @cached_property
+    def arguments(self) -> Arguments:
+        """Where the layers are, and all that is there."""
+        panels = [_panels(matrix) for matrix in self.matrices]
+        others = self.bias, self.decided, self.sizes, self.errors
+        pointers, kept = _pointers(self.packed.places, panels, *others)
+        sizes = self.packed.sizes
+        return (len(self.bias), *_places(sizes), *pointers, *self.lost), kept
+
+    def prove(
+        self, row: NDArray[np.intp], columns: Sequence[Array], start: Array, newton: NewtonSteps
+    ) -> tuple[Double, Double, Double]:
+        """Radii from those known, minima over the box, and what rounding here takes from them.
+
+        `columns`: ends of the neurons, α, β and sides.
+        """
+        radii, count, wide = np.array(start, np.float64), len(row), len(self.slope)
+        floors, rounding = np.empty(count), np.empty(count)
+        kinds = (*[np.float32] * 4, np.int8)
+        arrays = [np.ascontiguousarray(a, kind) for a, kind in zip(columns, kinds, strict=True)]
+        row = np.ascontiguousarray(row, np.intp)
+        fit = {a.shape for a in arrays} == {(count, wide)} and radii.shape == (count,)
+        if not fit or (count and not 0 <= row.min() <= row.max() < len(self.rows)):
+            raise ValueError(f"{count} nodes do not fit {wide} columns and {len(self.rows)} rows")
+        (arguments, _), (about, kept) = self.arguments, _about(self.box, newton)
+        known = row, self.rows, self.offsets, self.slope, *arrays, radii, floors, rounding
+        library = self.packed.library
+        if not library.prove_nodes(*arguments, *about, count, wide, *_places(known)):
+            raise MemoryError
+        del kept
+        return radii, floors, rounding
+
+
+def _about(box: Box, newton: NewtonSteps) -> Arguments:
+    """A box and Newton's steps as `multipliers.c` has them."""
+    ends = box.x, box.x - box.low, box.high - box.x, box.unit
+    inputs = tuple(np.array(np.broadcast_to(part, box.x.shape), np.float64) for part in ends)
+    how = box.radius, newton.count, newton.caution, newton.tiny
+    return (*_places(inputs), *how), inputs
+
+
+def _places(arrays: Iterable[NDArray[Any]]) -> tuple[int, ...]:
+    return tuple(a.ctypes.data for a in arrays)
+
+
+def _pointers(*lists: Sequence[NDArray[Any]]) -> Arguments:
+    """Lists of pointers to arrays, one array for each layer; and the arrays."""
+    pointers = tuple((ctypes.c_void_p * len(part))(*_places(part)) for part in lists)
+    return pointers, tuple(a for part in lists for a in part)
 
 
 def single(a: Array) -> Single:
@@ -145,9 +223,9 @@ def single(a: Array) -> Single:
     return np.ascontiguousarray(a, np.float32)
 
 
-def _panels(matrix: Array) -> Single:
+def _panels(matrix: NDArray[Any]) -> NDArray[Any]:
     """Eight columns side by side, row after row; then the next eight."""
     rows, columns = matrix.shape
-    wide = np.zeros((rows, -(-columns // _PANEL) * _PANEL), np.float32)
+    wide = np.zeros((rows, -(-columns // _PANEL) * _PANEL), matrix.dtype)
     wide[:, :columns] = matrix
     return np.ascontiguousarray(wide.reshape(rows, -1, _PANEL).transpose(1, 0, 2))

@@ -47,10 +47,14 @@ hand; only the time depends on it."""
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Slopes α and multipliers β of each node, found by search; any values give a true bound."""
+    """Slopes α and multipliers β of each node, found by search; any values give a true bound.
+
+    `column`: where compiled code has searched, the neuron that loses the most with them.
+    """
 
     alpha: Array
     beta: Array
+    column: NDArray[np.intp] | None = None
 
 
 def optimise_multipliers(
@@ -76,8 +80,9 @@ def optimise_multipliers(
         nodes = SearchedNodes(
             exact_rows, exact_constant, exact_lines.for_undecided, sign, start.alpha, betas
         )
-        alpha, beta, _ = search_compiled(layers.packed, nodes, steps, rates, enough, expired)
-        return Multipliers(alpha, beta if betas is not None else start.beta)
+        how = steps, rates, enough, expired
+        alpha, beta, _, column = search_compiled(layers.packed, nodes, *how)
+        return Multipliers(alpha, beta if betas is not None else start.beta, column)
     lines, found = exact_lines.float32(), Multipliers(_copied(start.alpha), _copied(start.beta))
     fixed, places = _fixed_columns(layers, sign)
     side = start.beta[:, :0] if sign is None else sign[:, fixed]

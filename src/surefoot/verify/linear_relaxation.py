@@ -18,6 +18,7 @@ from surefoot.subject.protocols import Array, Ball, array_namespace
 from surefoot.verify.ball import Box, Moves, Sloped, row_pieces, row_sums
 from surefoot.verify.compiled_search import (
     NewtonSteps,
+    PackedBounds,
     PackedLayers,
     radii_compiled,
     single,
@@ -186,13 +187,18 @@ def activation_lines(lower: Array, upper: Array, slope: Array) -> ActivationLine
 
     And one line above and one below each curve; all have one row more in front.
     """
-    xp, undecided = array_namespace(lower), (lower < 0) & (upper > 0)
-    width = xp.where(undecided, upper - lower, 1.0)
-    decided = xp.where(lower >= 0, 1.0, slope)
-    above = xp.where(undecided, (upper - slope * lower) / width, decided)
-    lift = xp.where(undecided, lower * (slope - above), 0.0)
-    least = xp.where(undecided, slope, decided)
-    most = xp.where(undecided, 1.0, decided)
+    xp = array_namespace(lower)
+    low, width = xp.clip(lower, None, 0.0), xp.clip(upper, 0.0, None)  # one is 0 where decided
+    above = width - slope * low
+    width -= low
+    width += width == 0
+    above /= width
+    lift = slope - above
+    lift *= low
+    most = (1 - slope) * (upper > 0)
+    least = most * (lower >= 0)
+    most += slope
+    least += slope
     if not (slope < 0).any():
         return ActivationLines(above, lift, least, most)
     curved = np.flatnonzero(slope[0] < 0)
@@ -421,6 +427,21 @@ class LayerBounds:
     underflow: float
 
     @cached_property
+    def packed(self) -> PackedBounds | None:
+        """For compiled proofs, where there are compiled searches and no curves."""
+        layers, packed = self.layers, self.layers.float32.packed
+        box = self.box.norm is Ball.LINF and self.box.x.ndim == 1
+        if packed is None or not box or (self.slope < 0).any():
+            return None
+        known = layers.bias, layers.slope, self.sum_sizes, self.run_errors
+        bias, slope, sizes, errors = (tuple(map(np.ascontiguousarray, part)) for part in known)
+        matrices = tuple(one.matrix for one in layers.weights if isinstance(one, Dense))
+        rows, offsets, columns = map(np.ascontiguousarray, (self.rows, self.offsets, self.slope))
+        hidden, margins = (matrices, bias, slope, sizes, errors), (rows, offsets, columns)
+        lost = self.rounding_unit, self.underflow
+        return PackedBounds(packed, self.box, *hidden, *margins, lost)
+
+    @cached_property
     def first_run_loss(self) -> Floats:
         """About what rounding in the model takes from each margin, for searches."""
         xp = array_namespace(self.rows)
@@ -515,7 +536,18 @@ def run_loss(bounds: LayerBounds, backward: BackwardPass) -> Floats:
     return lost
 
 
-def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: int = 2) -> Floats:
+NEWTON_STEPS = 2
+"""Towards the radius that a bound proves. Chosen by hand; what is proved holds whatever it is."""
+
+
+def newton_steps(count: int) -> NewtonSteps:
+    """So many of them."""
+    return NewtonSteps(count, _NEWTON_CAUTION, _TINY)
+
+
+def proved_radius(
+    box: Box, linear_bounds: LinearBounds, start: Floats, steps: int = NEWTON_STEPS
+) -> Floats:
     """For each bound the radius up to which it is positive, from below; 0 where there is none.
 
     The box's own where it is positive on the whole box. Elsewhere Newton's steps: the minimum is
@@ -524,7 +556,7 @@ def proved_radius(box: Box, linear_bounds: LinearBounds, start: Floats, steps: i
     """
     xp = array_namespace(start)
     if box.norm is Ball.LINF and box.x.ndim == 1 and isinstance(start, np.ndarray):
-        newton = NewtonSteps(steps, _NEWTON_CAUTION, _TINY)
+        newton = newton_steps(steps)
         if (library := compiled_library()) is not None:
             return radii_compiled(library, box, linear_bounds.a, linear_bounds.c, start, newton)
     best: Floats = xp.empty_like(start)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.graph.linear_map import Dense
 from surefoot.graph.network import Floats, Layer
-from surefoot.subject.protocols import CPU, to_host
+from surefoot.subject.protocols import CPU
 from surefoot.verify.branch_and_bound import (
     BYTES_PER_NEURON,
     DEFAULT_SETTINGS,
@@ -24,8 +24,9 @@ from surefoot.verify.branch_and_bound import (
     check_device,
     choose_neuron,
     join_nodes,
+    prove_nodes,
     root_nodes,
-    search_bounds,
+    search_nodes,
     settings_on,
     split_nodes,
 )
@@ -86,10 +87,11 @@ def _raise_floors(host: LayerBounds, known: Floats, spend: Spend, where: str) ->
         most = min(most, max(_LEAST_SPLIT, settings.values // (2 * columns)))
 
     def bounded(leaves: NodeBatch, known: Floats, steps: int) -> tuple[NodeBatch, Floats]:
-        leaves, proved = search_bounds(part, leaves, steps, settings, lambda: not spend(0))
+        leaves = search_nodes(part, leaves, steps, settings, lambda: not spend(0))
+        proofs = prove_nodes(part, leaves)
         if where != CPU:
-            check_device(host, leaves, proved)
-        return leaves, np.maximum(known, to_host(part.box.floor(proved.a, proved.c)))
+            check_device(host, leaves, proofs)
+        return leaves, np.maximum(known, proofs.floor)
 
     if any_fixed:
         leaves, value = bounded(leaves, known, settings.root_steps)
