@@ -1,6 +1,7 @@
 """The bracket of the critical radius: against exact answers, at edges, under a clock."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,15 @@ import pytest
 from surefoot.core.counts import closed_to
 from surefoot.graph.network import linear_layer, margin_question
 from surefoot.subject.protocols import CPU
-from surefoot.verify import Network, Proved, Refuted, Unknown, bracket_radius, dense_layer
+from surefoot.verify import (
+    Network,
+    Proved,
+    Refuted,
+    Unknown,
+    bracket_radius,
+    bracket_search,
+    dense_layer,
+)
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket import BracketState
 from surefoot.verify.bracket_search import TreeProgress
@@ -326,3 +335,37 @@ def test_a_lower_end_that_rises_with_the_logarithm_is_forecast_exactly() -> None
     # 0.058 at 16 s, 0.002 for each doubling: 0.064 at 128 s
     assert progress.expected_seconds(16.0, 0.064) == pytest.approx(128.0)
     assert progress.expected_seconds(16.0, 0.058) == 16.0
+
+
+def test_a_tree_to_the_end_is_searched_at_once_where_it_is_likely_to_fit() -> None:
+    # From .4 to 17 s over .015: .0022 more are another 30 s if it goes on like that.
+    begun, rest = (0.4, 17.3), 0.0022
+    step, expected = bracket_search._step_beyond(begun, 0.0149, rest, 25.0, 38.5)
+    assert step == rest
+    assert 30 < expected <= 0.9 * 38.5
+    for changed in ({"left": 30.0}, {"rest": 0.03}):  # too long; too far to be known
+        known = {"rest": rest, "left": 38.5} | changed
+        step, expected = bracket_search._step_beyond(begun, 0.0149, effort=25.0, **known)
+        assert step < rest
+        assert expected == pytest.approx(25.0)
+
+
+@pytest.mark.parametrize("first", [1e-9, 0.5, 1e6])
+@pytest.mark.parametrize("second", [1e-9, 0.5, 1e6])
+@pytest.mark.parametrize("rise", [5e-324, 1e-9, 0.1, 1e300])
+@pytest.mark.parametrize("rest", [-1.0, 0.0, 1e-12, 0.05, math.inf])
+def test_the_next_step_is_a_share_of_the_last(
+    first: float, second: float, rise: float, rest: float
+) -> None:
+    step, expected = bracket_search._step_beyond((first, second), rise, rest, second, 60.0)
+    assert step == rest or 0 <= step <= 1.5 * rise
+    assert 0 <= expected <= max(second, 60.0)
+
+
+@pytest.mark.parametrize(
+    "unit", [0.0, -1.0, 1e-310, math.nan, math.inf, [1.0, -1.0], [1.0, 1e-310]]
+)
+def test_a_value_moves_by_a_positive_unit_or_never(unit: float | list[float]) -> None:
+    own = np.array(unit) if isinstance(unit, list) else unit
+    refused("unit, how far a value moves", InputSpace, unit=own)
+    InputSpace(unit=np.array([1.0, 0.0]))

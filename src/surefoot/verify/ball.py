@@ -34,6 +34,8 @@ _TINY, _LEAST_TOTAL = 1e-150, 1e-30
 """Divisors in place of 0, and of a sum of squares where nothing is left to move."""
 _LOST_SQUARES = 2.0**-537
 """Times √n: what a norm can lose to squares below the smallest float64, 2⁻¹⁰⁷⁴ each."""
+_LEAST_UNIT = 1e-100
+"""Below it distances in units overflow, and products with them lose digits."""
 _DISTANCE_ROUNDING = 2.0**-51
 """Times the number of values: a share of a distance above what rounding can take from it."""
 
@@ -56,7 +58,13 @@ class InputSpace:
             raise InvalidArgument(
                 f"the valid range must have finite ends, the lower first, got [{low}, {high}]"
             )
-        if self.norm is not Ball.LINF and np.any(np.asarray(self.unit) != 1.0):
+        unit, each = np.asarray(self.unit), isinstance(self.unit, np.ndarray)
+        if not (np.isfinite(unit) & ((unit >= _LEAST_UNIT) | (each & (unit == 0)))).all():
+            raise InvalidArgument(
+                f"unit, how far a value moves at a distance of 1, must be {_LEAST_UNIT:g} or more, "
+                f"or 0 for one of several that never moves; got {self.unit}"
+            )
+        if self.norm is not Ball.LINF and np.any(unit != 1.0):
             raise InvalidArgument(
                 f"widths of single values make a box, not an {self.norm} ball: use L∞"
             )

@@ -538,14 +538,14 @@ def _step_beyond(
     it the bracket closes.
     """
     seconds, slower = last_two[1], math.log(last_two[1] / last_two[0])
-    steeper = max(_STEEPER * slower, _LEAST_SLOWER) / rise
-    change = math.log(max(effort / seconds, 1.0)) / (steeper * rise)
-    step = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1]) * rise
-    if step < rest <= _STEP_CHANGES[1] * rise:
-        whole = seconds * math.exp(max(slower, _LEAST_SLOWER) / rise * rest)
+    steeper, longest = max(_STEEPER * slower, _LEAST_SLOWER), _STEP_CHANGES[1] * rise
+    change = math.log(max(effort / seconds, 1.0)) / steeper
+    change = min(max(change, _STEP_CHANGES[0]), _STEP_CHANGES[1])
+    if change * rise < rest <= longest:
+        whole = seconds * math.exp(max(slower, _LEAST_SLOWER) * rest / rise)
         if whole < _LAST * left:
-            step, effort = rest, _LAST * left
-    return step, min(seconds * math.exp(steeper * step), effort)
+            return rest, min(seconds * math.exp(steeper * rest / rise), _LAST * left)
+    return change * rise, min(seconds * math.exp(steeper * change), effort)
 
 
 _CURVE_REASON = "Sigmoid and Tanh are branched on at 0 only, and lines about them prove no more"
