@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 
 from surefoot.compiled.library import compiled_library
-from surefoot.graph.network import linear_layer, margin_question
-from surefoot.verify import Network, bracket_radius, compiled_search, dense_layer
+from surefoot.core.assumptions import Arithmetic
+from surefoot.graph.network import Layer, linear_layer, margin_question
+from surefoot.verify import (
+    Network,
+    bracket_radius,
+    bracket_search,
+    compiled_search,
+    dense_layer,
+)
 from surefoot.verify import linear_relaxation as relax
 from surefoot.verify.ball import Box
 from surefoot.verify.branch_and_bound import (
     NodeBatch,
+    bound_nodes,
     choose_neuron,
     prove_nodes,
     root_nodes,
@@ -20,8 +28,9 @@ from surefoot.verify.branch_and_bound import (
     split_nodes,
 )
 from surefoot.verify.compiled_search import UNKNOWN, SearchedNodes, search_compiled
-from surefoot.verify.layer_bounds import Multipliers, bound_layers, optimise_multipliers
+from surefoot.verify.layer_bounds import Ends, Multipliers, bound_layers, optimise_multipliers
 from surefoot.verify.linear_relaxation import ActivationLines, LayerBounds, LinearBounds
+from surefoot.verify.neuron_trees import refine_neurons
 from tests.unit.small_networks import exact_radius, random_network
 
 pytestmark = pytest.mark.skipif(compiled_library() is None, reason="no C compiler")
@@ -273,6 +282,60 @@ def test_radii_are_proved_as_numpy_proves_them(unit: str, monkeypatch: pytest.Mo
             if radius:
                 reach = np.minimum(radius * own, np.where(rows[one] > 0, x, 1 - x))
                 assert lead[one] - abs(rows[one]) @ reach > -1e-12
+
+
+def overflowing() -> Network:
+    """Its sums exceed the largest float32; at 0.85 the label of 0.65 ends."""
+    first = dense_layer(np.array([[1e39]]), np.array([-5e38]), np.zeros(1))
+    second = dense_layer(np.array([[1.0]]), np.array([-3e38]), np.zeros(1))
+    last = linear_layer(np.array([[-1.0], [0.0]]), np.array([5e37, 0.0]))
+    return Network((first, second, last), (1,))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # searches in float32 overflow
+@pytest.mark.parametrize("compiled", [True, False])
+def test_ends_beyond_float32_prove_nothing_false(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(relax, "compiled_library", lambda: None)
+
+    def refine(
+        bounds: LayerBounds, layer: Layer, ends: Ends, lost: np.ndarray, share: float
+    ) -> Ends:
+        del share
+        return refine_neurons(bounds, layer, ends, lost, lambda number: True)
+
+    network, x, real = overflowing(), np.array([0.65]), Arithmetic.REAL
+    question = margin_question(network, 0, 1, real)
+    bounds = bound_layers(question, Box(x, 0.25, 0.0, 1.0), lambda: False, refine=refine)
+    assert bound_nodes(bounds, root_nodes(bounds), 4).radius[0] <= 0.2
+    trees_alone = bracket_search._raise_low
+    alone = bracket_radius(network, x, 0, nodes=200, arithmetic=real, narrow=trees_alone)
+    assert alone.low <= 0.2
+    assert bracket_radius(network, x, 0, nodes=200, arithmetic=real).low <= 0.2
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_a_leaky_neuron_that_is_decided_is_not_split_again(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, 3, [4, 3], 3, [0.1])
+    x = rng.uniform(0, 1, 3)
+    exact = exact_radius(network, x, network.label(x), 0.0, 1.0)
+    bounds = bound_layers(
+        margin_question(network, network.label(x)), Box(x, 1.05 * exact, 0.0, 1.0), lambda: False
+    )
+    nodes = root_nodes(bounds)
+    for _ in range(len(bounds.lower)):
+        nodes = search_nodes(bounds, nodes, 4)
+        column, undecided = choose_neuron(bounds, nodes)
+        chosen = np.arange(len(nodes)), column
+        either = (nodes.lower < 0) & (nodes.upper > 0)
+        assert (undecided == either.any(axis=1)).all()
+        assert either[chosen][undecided].all()
+        nodes = split_nodes(nodes.take(undecided), column[undecided])
+    _, undecided = choose_neuron(bounds, search_nodes(bounds, nodes, 4))
+    assert not undecided.any()
 
 
 @pytest.mark.slow

@@ -1,12 +1,12 @@
-/* Multipliers of bounds through dense layers over a box, in float32, and the radii that bounds
-   prove, in float64.
+/* Multipliers of bounds through dense layers over a box, in float32, and what they prove, in
+   float64.
 
-   The first does what `optimise_multipliers` (verify/layer_bounds.py) does in NumPy: it proposes,
-   and what it proposes is bounded in float64 by others, so neither the order of its sums nor
-   contracted products matter. The second does what `proved_radius` (verify/linear_relaxation.py)
-   does, in sums of the same terms.
+   The search does what `optimise_multipliers` (verify/layer_bounds.py) does in NumPy, and chooses
+   the neuron that is split next as `choose_neuron` does: both only propose, so neither the order of
+   its sums nor contracted products matter. The proof does what `proved_linear_bounds` and
+   `proved_radius` (verify/linear_relaxation.py) do, in sums of the same terms.
 
-   Sixteen nodes lie side by side: every number of a node is a lane of a row of sixteen, and a node
+   In a search sixteen nodes lie side by side: every number of a node is a lane of a row of sixteen, and a node
    that has ended makes room for the next. */
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -121,19 +121,20 @@ static float load(const struct group *g, const struct nodes *nodes, ptrdiff_t i,
 {
     ptrdiff_t own = i * nodes->columns, line = i * nodes->line_step, either = -1;
     for (ptrdiff_t c = 0; c < nodes->columns; c++) {
-        float alpha = nodes->alpha[own + c], least = nodes->least[line + c];
+        float least = nodes->least[line + c], most = nodes->most[line + c];
+        float alpha = nodes->alpha[own + c];
         alpha = alpha > least ? alpha : least;
-        alpha = alpha < nodes->most[line + c] ? alpha : nodes->most[line + c];
+        alpha = alpha < most ? alpha : most;
         g->alpha[c][lane] = g->best_alpha[c][lane] = alpha;
         g->beta[c][lane] = g->best_beta[c][lane] = nodes->beta[own + c];
         g->sign[c][lane] = nodes->sign[own + c];
         g->above[c][lane] = nodes->above[line + c];
-        g->lift[c][lane] = nodes->lift[line + c];
+        g->lift[c][lane] = least < most ? nodes->lift[line + c] : 0; /* else only rounding */
         g->least[c][lane] = least;
-        g->most[c][lane] = nodes->most[line + c];
+        g->most[c][lane] = most;
         g->alpha_first[c][lane] = g->alpha_second[c][lane] = 0;
         g->beta_first[c][lane] = g->beta_second[c][lane] = 0;
-        if (either < 0 && least < nodes->most[line + c]) either = c;
+        if (either < 0 && least < most) either = c;
     }
     for (ptrdiff_t r = 0; r < nodes->width; r++) g->rows[r][lane] = nodes->rows[i * nodes->width + r];
     return (float)either;
@@ -479,7 +480,7 @@ INLINE doubles bound_exactly(const struct exact_layers *layers, const struct exa
             choice falling = k[i] < none, on = lower >= none, beyond = upper > none;
             doubles low = PICKED(on, none, lower), high = PICKED(beyond, upper, none);
             doubles width = high - low;
-            doubles above = (high - slope * low) / PICKED(width > none, width, one);
+            doubles above = one + low / PICKED(width > none, width, one) * (one - slope);
             doubles alpha = g->alpha[c];
             doubles least = PICKED(on & beyond, one, slope), most = PICKED(beyond, one, slope);
             alpha = PICKED(alpha > least, alpha, least);

@@ -43,6 +43,7 @@ from surefoot.verify.layer_bounds import (
     from_outputs,
     no_layers,
     no_moments,
+    without_nan,
 )
 from surefoot.verify.linear_relaxation import (
     HiddenLayers,
@@ -205,7 +206,7 @@ class _BoxBounds:
         else:
             lower, upper = from_ends(layer.weights, layer.bias, self.ends)
         lost = self.start.rounding_unit * sizes + errors + self.start.underflow
-        lower, upper = lower - lost, upper + lost
+        lower, upper = without_nan(lower - lost, upper + lost)
         if known and work != INTERVALS:
             # once more for the product of a map that is no matrix
             lost = lost + 2 * self.start.rounding_unit * sizes
@@ -249,8 +250,9 @@ class _BoxBounds:
             proved = proved_linear_bounds(part, both, constant, relaxed.lines, relaxed.alpha, None)
             floor, n = part.box.floor(proved.a, proved.c), len(places)
             here = boxes, places
-            lower[here] = xp.maximum(lower[here], floor[:n] - lost[here])
-            upper[here] = xp.minimum(upper[here], lost[here] - floor[n:])
+            near = without_nan(floor[:n] - lost[here], lost[here] - floor[n:])
+            lower[here] = xp.maximum(lower[here], near[0])
+            upper[here] = xp.minimum(upper[here], near[1])
 
     def proved_radii(self, steps: int, expired: Expired) -> Floats:
         """How far the margins of each input are proved, after so many steps for their slopes."""

@@ -267,11 +267,12 @@ def bound_layers(
         groups = groups_after(layer.weights, groups)
         lower, upper = _neuron_bounds(bounds, layer, ends, groups, expired, most_work)
         lost = bounds.rounding_unit * rounding.sizes + rounding.run_errors
-        lower, upper = lower - lost, upper + lost
+        lower, upper = without_nan(lower - lost, upper + lost)
         undecided = ((lower < 0) & (upper > 0) & (layer.slope < 1)) | (layer.slope < 0)
         if refine is not None and bounds.layers.weights and isinstance(layer.weights, Dense):
             near = from_ends(layer.weights, layer.bias, ends)
-            lower, upper = np.maximum(lower, near[0] - lost), np.minimum(upper, near[1] + lost)
+            near = without_nan(near[0] - lost, near[1] + lost)
+            lower, upper = np.maximum(lower, near[0]), np.minimum(upper, near[1])
             lower, upper = refine(bounds, layer, (lower, upper), lost, k / (len(layers) - 1))
         ends = output_ends(lower, upper, layer.slope)
         low, high = (end * OUTWARDS for end in ends)
@@ -302,6 +303,13 @@ def bound_layers(
     if question.gap:
         lost = lost + LARGE_SCORES * scale
     return replace(bounds, rows=rows, offsets=bounds.offsets - lost)
+
+
+def without_nan(lower: Array, upper: Array) -> tuple[Array, Array]:
+    """The ends; infinite where sums overflow: a comparison with NaN would decide a neuron."""
+    xp = array_namespace(lower)
+    none = xp.isnan(lower) | xp.isnan(upper)
+    return xp.where(none, -xp.inf, lower), xp.where(none, xp.inf, upper)
 
 
 LARGE_SCORES = 2.0**-40

@@ -189,10 +189,11 @@ def activation_lines(lower: Array, upper: Array, slope: Array) -> ActivationLine
     """
     xp = array_namespace(lower)
     low, width = xp.clip(lower, None, 0.0), xp.clip(upper, 0.0, None)  # one is 0 where decided
-    above = width - slope * low
     width -= low
     width += width == 0
-    above /= width
+    above = low / width
+    above *= 1 - slope
+    above += 1.0  # also where the upper end is infinite
     lift = slope - above
     lift *= low
     most = (1 - slope) * (upper > 0)

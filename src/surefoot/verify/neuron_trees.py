@@ -91,7 +91,7 @@ def _raise_floors(host: LayerBounds, known: Floats, spend: Spend, where: str) ->
         proofs = prove_nodes(part, leaves)
         if where != CPU:
             check_device(host, leaves, proofs)
-        return leaves, np.maximum(known, proofs.floor)
+        return leaves, np.fmax(known, proofs.floor)  # NaN, of sums that overflow, proves nothing
 
     if any_fixed:
         leaves, value = bounded(leaves, known, settings.root_steps)
@@ -111,7 +111,7 @@ def _raise_floors(host: LayerBounds, known: Floats, spend: Spend, where: str) ->
         spend(2 * len(parents))
         children = split_nodes(parents, column)
         children, bound = bounded(children, np.tile(bound, 2), _STEPS)
-        open_children = bound < 0
+        open_children = ~(bound >= 0)
         leaves = join_nodes([leaves.take(rest), children.take(open_children)])
         value = np.concatenate([value[rest], bound[open_children]])
     return _least_of_rows(ended, leaves, value)
