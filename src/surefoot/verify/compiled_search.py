@@ -1,6 +1,6 @@
 """Compiled searches and proofs, where the layers are matrices and the ball is a box.
 
-`multipliers.c` proposes multipliers in float32 and proves with them in float64, in a third of the
+`multipliers.c` proposes multipliers in float32 and proves with them in float64, in a quarter of the
 time that NumPy takes for the same.
 """
 
