@@ -605,9 +605,12 @@ class NodeProofs:
     rounding: Floats
 
 
-def prove_nodes(bounds: LayerBounds, nodes: NodeBatch) -> NodeProofs:
-    """What is proved for the nodes, in float64, whatever their multipliers are."""
-    if isinstance(nodes.alpha, np.ndarray) and bounds.packed is not None:
+def prove_nodes(bounds: LayerBounds, nodes: NodeBatch, *, packed: bool = True) -> NodeProofs:
+    """What is proved for the nodes, in float64, whatever their multipliers are.
+
+    To have layers `packed` for compiled code takes time and memory: not for one bound alone.
+    """
+    if packed and isinstance(nodes.alpha, np.ndarray) and bounds.packed is not None:
         columns = nodes.lower, nodes.upper, nodes.alpha, nodes.beta, nodes.sign
         how = nodes.radius, relax.newton_steps(relax.NEWTON_STEPS)
         return NodeProofs(*bounds.packed.prove(nodes.row, columns, *how))
@@ -626,7 +629,8 @@ def bound_nodes(
 ) -> NodeBatch:
     """The nodes with better multipliers and the radius they prove."""
     nodes = search_nodes(bounds, nodes, steps, settings, time_over)
-    return replace(nodes, radius=np.maximum(nodes.radius, prove_nodes(bounds, nodes).radius))
+    radius = prove_nodes(bounds, nodes, packed=steps > 0).radius
+    return replace(nodes, radius=np.maximum(nodes.radius, radius))
 
 
 def node_bounds(bounds: LayerBounds, nodes: NodeBatch) -> LinearBounds:
