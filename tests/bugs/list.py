@@ -192,7 +192,7 @@ BUGS = (
         "lower - lost, upper + lost", "lower + lost, upper - lost",
         "unit/test_verify_branch_and_bound.py unit/test_verify_bracket_search.py"),
     Bug("chord-of-a-leaky-neuron", "verify", "activation_lines",
-        "(upper - slope * lower) / width", "upper / width",
+        "above *= 1 - slope", "above *= 1.0",
         "unit/test_verify_branch_and_bound.py unit/test_verify_bracket_search.py"),
     Bug("beta-forgotten", "graph", "_gemm",
         "product.shifted(beta * wide,", "product.shifted(wide,",
