@@ -23,7 +23,7 @@ check: $(VENV)/.check
 fast: $(VENV)/.check
 	$(BIN)/pytest --fast -n auto --dist worksteal
 
-# Everything, about seventeen minutes on two cores with installation: packages of both kinds are installed side by side.
+# Everything, 17 to 23 minutes on two cores with installation: packages of both kinds are installed side by side.
 test:
 	$(MAKE) --jobs=2 $(VENV)/.dev servers
 	$(MAKE) --jobs=2 everything lint docs
