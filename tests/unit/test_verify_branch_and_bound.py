@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from surefoot.core.assumptions import Arithmetic
 from surefoot.graph.network import MarginQuestion, SumSizes, linear_layer, margin_question
 from surefoot.subject.protocols import Ball
-from surefoot.verify import Network, Proved, Refuted, bracket_radius, dense_layer
+from surefoot.verify import Network, Proved, Refuted, bracket_radius, branch_and_bound, dense_layer
 from surefoot.verify.ball import Box, InputSpace
 from surefoot.verify.bracket_search import CLOSED, WHOLE_DOMAIN
 from surefoot.verify.branch_and_bound import (
@@ -79,6 +79,24 @@ def test_an_invalid_operation_in_single_precision_is_no_warning() -> None:
     assert np.isnan(endless.margins(points)).all()  # infinity times 0
     assert np.isnan(endless.margin_and_gradient(points, row)[0]).all()
     assert np.isnan(endless.margin_at(problem.x, row)[0])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.96, 0.99])
+def test_counterexamples_are_sought_up_to_the_middle_of_what_is_open(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, x, _ = known_radius(1)
+    question = margin_question(network, network.label(x))
+    problem = attack_problem(question, x, InputSpace(0.0, 1.0))
+    bounds, sought = bound_layers(question, Box(x, 0.5, 0.0, 1.0), never), []
+
+    def descend(problem: object, start: np.ndarray, row: np.ndarray, radius: float, *how: float):
+        sought.append(radius)
+        return start, np.ones(len(start))
+
+    monkeypatch.setattr(branch_and_bound, "descend_margins", descend)
+    branch_and_bound._attack(bounds, problem, root_nodes(bounds), FixedUpper(0.4), share * 0.4, 4)
+    assert sought == pytest.approx([0.4 * max(0.97, (1 + share) / 2)])
 
 
 @pytest.mark.slow

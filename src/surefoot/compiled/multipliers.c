@@ -6,8 +6,8 @@
    its sums nor contracted products matter. The proof does what `proved_linear_bounds` and
    `proved_radius` (verify/linear_relaxation.py) do, in sums of the same terms.
 
-   In a search sixteen nodes lie side by side: every number of a node is a lane of a row of sixteen, and a node
-   that has ended makes room for the next. */
+   In a search sixteen nodes lie side by side: every number of a node is a lane of a row of sixteen,
+   and a node that has ended makes room for the next. */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "fp-contract=fast", "no-math-errno", "no-trapping-math")
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 16, PANEL = 8, UNKNOWN = -2 };
+enum { LANES = 16, PANEL = 8, UNKNOWN = -2 }; /* the last as verify/compiled_search.py has it */
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
@@ -122,10 +122,7 @@ static float load(const struct group *g, const struct nodes *nodes, ptrdiff_t i,
     ptrdiff_t own = i * nodes->columns, line = i * nodes->line_step, either = -1;
     for (ptrdiff_t c = 0; c < nodes->columns; c++) {
         float least = nodes->least[line + c], most = nodes->most[line + c];
-        float alpha = nodes->alpha[own + c];
-        alpha = alpha > least ? alpha : least;
-        alpha = alpha < most ? alpha : most;
-        g->alpha[c][lane] = g->best_alpha[c][lane] = alpha;
+        g->alpha[c][lane] = g->best_alpha[c][lane] = nodes->alpha[own + c];
         g->beta[c][lane] = g->best_beta[c][lane] = nodes->beta[own + c];
         g->sign[c][lane] = nodes->sign[own + c];
         g->above[c][lane] = nodes->above[line + c];
@@ -352,7 +349,6 @@ int search_multipliers(ptrdiff_t depth, const ptrdiff_t *values, const ptrdiff_t
     free(memory);
     return 1;
 }
-
 
 /* What follows is in float64, eight nodes side by side, and proves: every sum of a layer is made of
    the terms, and of no more of them than, `proved_linear_bounds` subtracts the rounding of. */

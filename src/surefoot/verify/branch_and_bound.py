@@ -612,8 +612,8 @@ def prove_nodes(bounds: LayerBounds, nodes: NodeBatch, *, packed: bool = True) -
     """
     if packed and isinstance(nodes.alpha, np.ndarray) and bounds.packed is not None:
         columns = nodes.lower, nodes.upper, nodes.alpha, nodes.beta, nodes.sign
-        how = nodes.radius, relax.newton_steps(relax.NEWTON_STEPS)
-        return NodeProofs(*bounds.packed.prove(nodes.row, columns, *how))
+        newton = relax.newton_steps()
+        return NodeProofs(*bounds.packed.prove(nodes.row, columns, nodes.radius, newton))
     proved = node_bounds(bounds, nodes)
     radius = relax.proved_radius(bounds.box, proved, like_device(nodes.radius, proved.a))
     floor = bounds.box.floor(proved.a, proved.c)

@@ -541,7 +541,7 @@ NEWTON_STEPS = 2
 """Towards the radius that a bound proves. Chosen by hand; what is proved holds whatever it is."""
 
 
-def newton_steps(count: int) -> NewtonSteps:
+def newton_steps(count: int = NEWTON_STEPS) -> NewtonSteps:
     """So many of them."""
     return NewtonSteps(count, _NEWTON_CAUTION, _TINY)
 
@@ -556,10 +556,10 @@ def proved_radius(
     from, each already known or 0.
     """
     xp = array_namespace(start)
-    if box.norm is Ball.LINF and box.x.ndim == 1 and isinstance(start, np.ndarray):
-        newton = newton_steps(steps)
-        if (library := compiled_library()) is not None:
-            return radii_compiled(library, box, linear_bounds.a, linear_bounds.c, start, newton)
+    one_box = box.norm is Ball.LINF and box.x.ndim == 1 and isinstance(start, np.ndarray)
+    if one_box and (library := compiled_library()) is not None:
+        known = linear_bounds.a, linear_bounds.c, start, newton_steps(steps)
+        return radii_compiled(library, box, *known)
     best: Floats = xp.empty_like(start)
     whole = xp.zeros_like(start) + (box.radius if box.x.ndim == 1 else box.radius[:, 0])
     for part in row_pieces(linear_bounds.a):
